@@ -4,7 +4,11 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "smdebug/actions/perform_once.h"
 
@@ -33,6 +37,7 @@ class RuleWatch::Impl {
       claim(entry);
       entries_.push_back(std::move(entry));
     }
+    say_foreign();
     for (Entry& entry : entries_) announce(entry);
     next_write_ = clock_.monotonic() + options_.interval;
   }
@@ -83,12 +88,20 @@ class RuleWatch::Impl {
       report(owner.error());
     } else if (*owner) {
       entry.is_ours = false;
-      options_.say("rule " + entry.verdict.rule + " of run '" +
-                   options_.storage->uri() + "' is already watched by " +
-                   (*owner)->text() +
-                   "; this process also evaluates the rule but will not write "
-                   "its status or repeat its actions; remove '" +
-                   watcher_key(entry.key) + "' if that process has exited");
+      foreign_[(*owner)->text()].push_back(entry.key);
+    }
+  }
+
+  // Names the rules that other processes watch, in a line for each process.
+  void say_foreign() const {
+    for (const auto& [owner, keys] : foreign_) {
+      options_.say(fmt::format(
+          "run '{}' is already watched by {}, with {}: this process also "
+          "evaluates {} but will not write the status or repeat the actions; "
+          "remove '{}' if that process has exited",
+          options_.storage->uri(), owner, fmt::join(keys, ", "),
+          keys.size() == 1 ? "this rule" : "these rules",
+          watcher_key(keys.size() == 1 ? keys.front() : "<rule>")));
     }
   }
 
@@ -184,6 +197,8 @@ class RuleWatch::Impl {
   const Clock& clock_;
   const RuleFiles files_;
   std::vector<Entry> entries_;
+  // The keys that another process watches, by the text of that process.
+  std::map<std::string, std::vector<std::string>> foreign_;
   WatchProgress progress_;
   std::chrono::nanoseconds next_write_{0};
   bool does_run_exist_ = true;

@@ -125,6 +125,20 @@ TEST_F(RuleWatchTest, KeepsAStatusFilePerRule) {
   EXPECT_THAT(said_, IsEmpty());
 }
 
+TEST_F(RuleWatchTest, NamesTheRulesOfAnotherWatchOnOneLine) {
+  RuleWatch first(options());
+  EXPECT_THAT(said_, IsEmpty());
+  RuleWatch second(options());
+  EXPECT_THAT(
+      said_,
+      ElementsAre(AllOf(
+          HasSubstr("' is already watched by process "),
+          HasSubstr(", with VanishingGradient, AllZero: this process also "
+                    "evaluates these rules but will not write the status or "
+                    "repeat the actions; remove 'rules/<rule>/watcher.json' if "
+                    "that process has exited"))));
+}
+
 TEST_F(RuleWatchTest, WritesAnEventForEachChange) {
   RuleWatch watch(options());
   watch.update(verdicts_, {});
