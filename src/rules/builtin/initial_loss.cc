@@ -67,8 +67,8 @@ class InitialLoss : public Rule {
         num_steps_(static_cast<std::size_t>(parameters.integer("num_steps"))) {}
 
   RuleNeeds needs() const override {
-    return {{{.collections = {"losses"}, .regexes = {}},
-             {.collections = {"weights"}, .regexes = {}}}};
+    return {{{.collections = {"weights"}, .regexes = {}},
+             {.collections = {"losses"}, .regexes = {}}}};
   }
 
   void on_facts(std::string_view name, const RunFacts& facts) override {
@@ -81,7 +81,7 @@ class InitialLoss : public Rule {
       if (auto found = judge_before(step.step.global)) return found;
       last_ = step.step.global;
     }
-    for (const Observation* loss : step.by_selector(0)) {
+    for (const Observation* loss : step.by_selector(1)) {
       SMD_TRY(const auto value, quantity(*loss, {Reduction::mean}));
       if (!value) continue;
       auto& losses = worker_of(*loss).losses[std::string(loss->name)];
@@ -91,7 +91,7 @@ class InitialLoss : public Rule {
         losses.push_back({step.step, *value});
       }
     }
-    for (const Observation* weight : step.by_selector(1)) {
+    for (const Observation* weight : step.by_selector(0)) {
       Worker& worker = worker_of(*weight);
       if (worker.first_weights < 0) worker.first_weights = step.step.global;
       if (worker.first_weights != step.step.global) continue;

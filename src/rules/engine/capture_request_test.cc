@@ -108,7 +108,7 @@ TEST(CaptureRequest, TurnsOnWhatEachBuiltInRuleReads) {
       {"PoorWeightInitialization",
        {"relu_input", "rule_PoorWeightInitialization", "gradients", "losses"},
        true},
-      {"InitialLoss", {"losses", "weights"}, false},
+      {"InitialLoss", {"weights", "losses"}, false},
       {"WeightUpdateRatio", {"weights", "losses"}, true},
       {"ReplicasDiffer", {"weights", "biases", "losses"}, false},
       {"ParametersNotTrained",
