@@ -133,7 +133,8 @@ def test_the_two_trainings_tell_the_rules_apart(runs):
     not_judged = {"ReplicasDiffer", "StalledTrainingRule", "LearningRate", "MixedPrecision"}
     assert set(verdicts) - judged == not_judged
     if is_sick:
-        quiet = {"CreateXgboostReport", "Overfit"}
+        # All labels of the sick training are of one class, so its losses are low from the start.
+        quiet = {"CreateXgboostReport", "InitialLoss", "NoGeneralization", "Overfit"}
         assert judged - fired <= quiet, judged - fired
         assert code == 3
     else:
