@@ -71,7 +71,7 @@ TEST(VerdictText, IsJsonOfAFixedShape) {
       R"("status":"IssuesFound","severity":"fatal","kind":null,)"
       R"("step":{"global":40,"mode":"TRAIN","mode_step":30},)"
       R"("message":"gradient/a: too small","cause":"saturation",)"
-      R"("advice":"use ReLU",)"
+      R"("advice":"use ReLU","note":null,)"
       R"("evidence":[{"tensor":"gradient/a","layer":"gradient/a","worker":"worker_0",)"
       R"("step":{"global":40,"mode":"TRAIN","mode_step":30},)"
       R"("quantity":"mean |g|","value":0.25,"relation":"<","threshold":0.5,)"

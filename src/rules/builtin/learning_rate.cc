@@ -99,7 +99,7 @@ constexpr std::size_t kEnoughUpdates = 5;
 // below which a training needs thousands of updates.
 constexpr double kSmallFall = 1e-3;
 // A loss above this share of the first has not learned much.
-constexpr double kHigh = 0.9, kHalf = 0.5;
+constexpr double kHigh = 0.95, kHalf = 0.5;
 // Of the loss of a guess: a model above it has learned nothing.
 constexpr double kNear = 0.97;
 // The share of weights that must look untrained.
@@ -558,7 +558,7 @@ const RuleFactory kLearningRate = {
         "Fires after 'num_updates' updates if they are smaller than "
         "'small_ratio' of the weights, if they cannot lower the loss by more "
         "than a thousandth each, if the learning rate is less than a fifth of "
-        "what is usual for the optimizer, and if the loss is above 90 % of the "
+        "what is usual for the optimizer, and if the loss is above 95 % of the "
         "first. Fires after 40 losses if the first 20 updates moved the "
         "weights by more than 'large_ratio' of their initial size and the loss "
         "is no lower than it began. Fires if the learning rate fell to a "

@@ -10,19 +10,16 @@
 // the rule is silent on a model that overfits, which was better before, and on
 // one that learns nothing, which LossNotDecreasing finds.
 //
-// Evaluations are those of Overfit: the longest runs of EVAL losses, and
-// without modes the steps of XGBoost. The losses of a worker come from its
-// series if it has any, and otherwise from saved tensors. XGBoost reports no
-// facts: the guess of its metrics logloss and mlogloss is the first validation
-// loss, unless it is so low that the first round has learned already. The
-// original has no such rule.
+// Evaluations are those of Overfit: the longest runs of saved EVAL losses, and
+// without modes the steps of XGBoost. XGBoost reports no facts: the guess of its
+// metrics logloss and mlogloss is the first validation loss, unless it is so low
+// that the first round has learned already. The original has no such rule.
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -119,25 +116,13 @@ class NoGeneralization : public Rule {
     }
   }
 
-  Outcome on_scalars(std::string_view worker_name,
-                     std::span<const ScalarSeriesView> series) override {
-    Worker& worker = workers_[std::string(worker_name)];
-    std::optional<Finding> finding;
-    for (auto& [place, value] : losses_by_step(worker_name, series)) {
-      worker.series.insert(place.tensor);
-      keep(finding, take(worker, std::move(place), value));
-    }
-    return finding;
-  }
-
   Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     for (const Observation* tensor : step.by_selector(0)) {
-      Worker& worker = workers_[std::string(tensor->worker)];
-      if (worker.series.contains(tensor->name)) continue;
       SMD_TRY(const auto loss, quantity(*tensor, {Reduction::mean}));
       if (!loss) continue;
-      keep(finding, take(worker, evidence_of(*tensor, step.step), *loss));
+      keep(finding, take(workers_[std::string(tensor->worker)],
+                         evidence_of(*tensor, step.step), *loss));
     }
     return finding;
   }
@@ -156,7 +141,6 @@ class NoGeneralization : public Rule {
 
  private:
   struct Worker {
-    std::set<std::string, std::less<>> series;  // names
     std::optional<Reference> guess;
     std::map<std::string, RunningMean, std::less<>> training;  // by pair
     std::map<std::string, Course, std::less<>> courses;        // by pair

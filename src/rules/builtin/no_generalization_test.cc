@@ -83,49 +83,6 @@ TEST(NoGeneralization, JudgesNothingWithoutEvaluations) {
   EXPECT_THAT(rule.verdict().message, HasSubstr("no loss of an EVAL step"));
 }
 
-// The series has all losses, of which every other one is saved as a tensor.
-// They arrive one by one, or all at the end.
-TEST(NoGeneralization, JudgesTheSeriesWhateverArrivesAtOnce) {
-  std::vector<ScalarSample> samples;
-  for (Step epoch = 0; epoch < 5; ++epoch) {
-    const double training = 2.3 / static_cast<double>(1 + 3 * epoch);
-    samples.push_back({{2 * epoch, Mode::train, epoch}, training});
-    samples.push_back({{2 * epoch + 1, Mode::eval, epoch}, 2.31});
-  }
-  for (const std::size_t at_once : {1u, 3u, 10u}) {
-    RuleHarness rule("NoGeneralization");
-    rule.knows(classifier(10), "worker_0");
-    for (std::size_t first = 0; first < samples.size(); first += at_once) {
-      const std::span part =
-          std::span(samples).subspan(first).first(
-              std::min(at_once, samples.size() - first));
-      rule.notes(std::vector<ScalarSeriesView>{{"Loss", part}}, "worker_0");
-      rule.fires_at(StepBuilder(part.back().step)
-                        .with_scalar("Loss", part.back().value));
-    }
-    ASSERT_EQ(rule.finish().status, RuleStatus::issues_found) << at_once;
-    EXPECT_EQ(rule.verdict().step, (StepId{7, Mode::eval, 3})) << at_once;
-  }
-}
-
-// As Keras notes them.
-TEST(NoGeneralization, ComparesTwoSeriesByTheirSteps) {
-  std::vector<ScalarSample> training, validation;
-  for (Step epoch = 0; epoch < 5; ++epoch) {
-    const double loss = 2.3 / static_cast<double>(1 + 3 * epoch);
-    training.push_back({{2 * epoch, Mode::train, epoch}, loss});
-    validation.push_back({{2 * epoch + 1, Mode::eval, epoch}, 2.31});
-  }
-  RuleHarness rule("NoGeneralization");
-  rule.knows(classifier(10), "worker_0");
-  rule.notes(std::vector<ScalarSeriesView>{{"loss", training},
-                                           {"val_loss", validation}},
-             "worker_0");
-  rule.fires_at(StepBuilder(9).with_scalar("other", 1));
-  ASSERT_EQ(rule.finish().status, RuleStatus::issues_found);
-  EXPECT_THAT(rule.verdict().message, HasSubstr("none of 4 evaluations"));
-}
-
 // Of a booster, round by round.
 bool boosts(RuleHarness& rule, const std::string& metric,
             const std::vector<double>& training,

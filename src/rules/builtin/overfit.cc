@@ -10,9 +10,8 @@
 // The documents leave the rest open. Losses are paired by name, and those of
 // all workers are averaged. Without modes, XGBoost's `train-x` is compared with
 // `validation-x`, `eval-x` or `test-x` of the same step. Losses that are not
-// finite are ignored. Losses that have a series, which has every step, are
-// those of the first worker that notes one. A mean training loss of zero or
-// below has no ratio, so that evaluation is not judged. `start_step` delays the rule but not its
+// finite are ignored. A mean training loss of zero or below has no ratio, so
+// that evaluation is not judged. `start_step` delays the rule but not its
 // losses: evaluations before it count toward `patience`.
 //
 // `pass_new_best` is an addition. A large ratio beside a validation loss that
@@ -22,7 +21,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -105,8 +103,7 @@ class Overfit : public Rule {
         ratio_threshold_(parameters.real("ratio_threshold")),
         passes_new_best_(parameters.boolean("pass_new_best")) {
     selector_.regexes = parameters.text_list("tensor_regex");
-    use_series_ = selector_.regexes.empty();
-    if (use_series_) selector_.collections = {"losses"};
+    if (selector_.regexes.empty()) selector_.collections = {"losses"};
   }
 
   RuleNeeds needs() const override {
@@ -115,35 +112,12 @@ class Overfit : public Rule {
     return needs;
   }
 
-  Outcome on_scalars(std::string_view worker,
-                     std::span<const ScalarSeriesView> series) override {
-    std::optional<Finding> finding;
-    if (!use_series_) return finding;
-    for (auto& [place, value] : losses_by_step(worker, series)) {
-      if (series_worker_.empty()) series_worker_ = worker;
-      if (worker != series_worker_) break;
-      series_.insert(place.tensor);
-      const StepId step = place.step;
-      if (ends_evaluations(step)) keep(finding, close_phases());
-      add(std::move(place), value);
-      count_judged_at(step);
-    }
-    return finding;
-  }
-
   Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
-    if (step.step.mode == Mode::train && series_.empty()) {
-      finding = close_phases();
-    }
-    for (const Observation* tensor : step.by_selector(0)) {
-      if (series_.contains(tensor->name)) continue;
-      SMD_TRY(const auto loss, quantity(*tensor, {Reduction::mean}));
-      if (loss) add(evidence_of(*tensor, step.step), *loss);
-    }
-    if (series_.empty()) count_judged_at(step.step);
+    if (step.step.mode == Mode::train) finding = close_phases();
+    SMD_CHECK_OK(add(step));
     // Without modes, the two losses of a step belong together.
-    if (step.step.mode == Mode::global) keep(finding, close_phases());
+    if (step.step.mode == Mode::global) finding = close_phases();
     return finding;
   }
 
@@ -163,39 +137,30 @@ class Overfit : public Rule {
   }
 
  private:
-  static void keep(std::optional<Finding>& finding,
-                   std::optional<Finding> more) {
-    if (!finding) finding = std::move(more);
-  }
-
-  // Whether a sample of that step follows the evaluations before it.
-  bool ends_evaluations(const StepId& step) {
-    const bool is_next = step.global != std::exchange(newest_, step.global);
-    return step.mode == Mode::train || (step.mode == Mode::global && is_next);
-  }
-
-  void count_judged_at(const StepId& step) {
+  Status add(const RuleStep& step) {
+    for (const Observation* tensor : step.by_selector(0)) {
+      auto role = role_of_loss(tensor->name, step.step.mode);
+      if (!role) continue;
+      SMD_TRY(const auto loss, quantity(*tensor, {Reduction::mean}));
+      if (!loss || !std::isfinite(*loss)) continue;
+      if (role->part == LossRole::Part::training) {
+        training_[role->pair].add(*loss);
+        saw_training_ = true;
+        continue;
+      }
+      Validation& validation = validations_[std::string(tensor->name)];
+      validation.last = evidence_of(*tensor, step.step);
+      validation.phase.add(*loss);
+      validation.pair = std::move(role->pair);
+    }
     for (auto& [name, validation] : validations_) {
       const auto training = training_.find(validation.pair);
-      if (validation.last.step == step && training != training_.end() &&
+      if (validation.last.step == step.step && training != training_.end() &&
           training->second.mean > 0) {
         count_judged();
       }
     }
-  }
-
-  void add(Evidence place, double loss) {
-    auto role = role_of_loss(place.tensor, place.step.mode);
-    if (!role || !std::isfinite(loss)) return;
-    if (role->part == LossRole::Part::training) {
-      training_[role->pair].add(loss);
-      saw_training_ = true;
-      return;
-    }
-    Validation& validation = validations_[place.tensor];
-    validation.last = std::move(place);
-    validation.phase.add(loss);
-    validation.pair = std::move(role->pair);
+    return {};
   }
 
   std::optional<Finding> close_phases() {
@@ -276,10 +241,6 @@ class Overfit : public Rule {
   double ratio_threshold_;
   bool passes_new_best_;
   TensorSelector selector_;
-  bool use_series_ = false;
-  std::set<std::string, std::less<>> series_;  // names
-  std::string series_worker_;
-  Step newest_ = -1;  // global, of the samples
   std::map<std::string, RunningMean> training_;  // since the last evaluation
   std::map<std::string, Validation> validations_;
   bool saw_training_ = false;

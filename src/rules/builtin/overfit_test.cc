@@ -73,31 +73,6 @@ TEST(Overfit, SaysHowFarApartTheLossesAreAndWhatTheyWereBefore) {
   EXPECT_THAT(rule.verdict().cause, HasSubstr("memorizes its training set"));
 }
 
-// Only every other loss is saved as a tensor; a second worker notes its own.
-TEST(Overfit, JudgesEveryEvaluationOfASeries) {
-  std::vector<ScalarSample> samples;
-  for (Step epoch = 0; epoch < 3; ++epoch) {
-    samples.push_back({{2 * epoch, Mode::train, epoch}, 1});
-    samples.push_back({{2 * epoch + 1, Mode::eval, epoch}, 2});
-  }
-  for (const std::size_t at_once : {1u, 6u}) {
-    RuleHarness rule("Overfit", {{"patience", "3"}});
-    for (std::size_t first = 0; first < samples.size(); first += at_once) {
-      const auto part = std::span(samples).subspan(first, at_once);
-      const std::vector<ScalarSeriesView> series = {{"Loss", part}};
-      rule.notes(series, "worker_0");
-      rule.notes(series, "worker_1");
-      if (first % 4 == 0) {
-        rule.fires_at(StepBuilder(part.back().step)
-                          .with_scalar("Loss", part.back().value));
-      }
-    }
-    EXPECT_EQ(rule.finish().status, RuleStatus::issues_found) << at_once;
-    EXPECT_THAT(rule.verdict().message,
-                HasSubstr("as at 3 evaluations since step 1 (EVAL step 0)"));
-  }
-}
-
 TEST(Overfit, ClosesTheLastEvaluationWhenTheRunEnds) {
   RuleHarness rule("Overfit");
   Losses losses(rule);

@@ -1,9 +1,5 @@
 #include "rules/measures/loss_role.h"
 
-#include <algorithm>
-
-#include "rules/measures/training_losses.h"
-
 namespace smdebug {
 namespace {
 
@@ -38,25 +34,6 @@ std::optional<LossRole> role_of_loss(std::string_view name, Mode mode) {
   return LossRole{mode == Mode::eval ? LossRole::Part::validation
                                      : LossRole::Part::training,
                   std::string(name)};
-}
-
-std::vector<PlacedLoss> losses_by_step(
-    std::string_view worker, std::span<const ScalarSeriesView> series) {
-  std::vector<PlacedLoss> losses;
-  for (const ScalarSeriesView& one : series) {
-    if (!names_loss(one.name)) continue;
-    for (const ScalarSample& sample : one.samples) {
-      auto& [place, value] = losses.emplace_back();
-      place.tensor = one.name;
-      place.worker = worker;
-      place.step = sample.step;
-      value = sample.value;
-    }
-  }
-  std::ranges::stable_sort(losses, {}, [](const PlacedLoss& loss) {
-    return loss.place.step.global;
-  });
-  return losses;
 }
 
 }  // namespace smdebug

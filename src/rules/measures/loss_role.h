@@ -5,14 +5,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "smdebug/core/mode.h"
-#include "smdebug/core/scalar_series.h"
-#include "smdebug/rules/verdict.h"
 
 namespace smdebug {
 
@@ -28,17 +24,6 @@ struct LossRole {
 // "validation_0-x", "eval-x" or "test-x"). "val_x", as Keras writes it, is the
 // validation loss of "x" in every mode.
 std::optional<LossRole> role_of_loss(std::string_view name, Mode mode);
-
-// A loss, and where it was noted.
-struct PlacedLoss {
-  Evidence place;
-  double value = 0;
-};
-
-// Returns the losses in series of a worker, by step: the training and the
-// validation loss may have series of their own.
-std::vector<PlacedLoss> losses_by_step(
-    std::string_view worker, std::span<const ScalarSeriesView> series);
 
 // The mean of a sequence of losses.
 struct RunningMean {
