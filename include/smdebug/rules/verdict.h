@@ -69,10 +69,10 @@ struct Verdict {
   // finding, and for rules with one kind.
   std::string kind = {};
   std::size_t run = 0;
-  StepId step;          // where the rule fired, else the last step judged
-  std::string message;  // one sentence: which tensor, at which step, and why
-  std::string cause;    // the usual cause; empty without a finding
-  std::string advice;   // what to try; empty without a finding
+  StepId step;            // where the rule fired, else the last step judged
+  std::string message;    // one sentence: which tensor, at which step, and why
+  std::string cause;      // the usual cause; empty without a finding
+  std::string advice;     // what to try; empty without a finding
   std::string note = {};  // a fact worth knowing although nothing was found
   std::vector<Evidence> evidence;  // all offenders of the step, worst first
   std::uint64_t steps_judged = 0;

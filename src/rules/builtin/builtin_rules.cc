@@ -193,18 +193,32 @@ Result<std::vector<std::unique_ptr<Rule>>> make_builtin_rules(
 
 std::span<const RuleRequest> default_rules() {
   // From docs/rule-quality.json: rules without required arguments and without
-  // false positives on the zoo's healthy trainings; nearly without, if they only
-  // advise. A test compares the two.
+  // false positives on the zoo's healthy trainings; nearly without, if they
+  // only advise. A test compares the two.
   static const std::vector<RuleRequest> kDefault = [] {
     std::vector<RuleRequest> requests;
-    for (const char* name :
-         {"CheckInputImages", "DeadRelu", "ExplodingTensor",
-          "FeatureImportanceOverweight", "GradientsNotCleared", "InitialLoss",
-          "LabelsAndInputs", "LearningRate", "LossInput", "LossNotDecreasing",
-          "MixedPrecision", "NLPSequenceRatio", "NoGeneralization", "Overfit",
-          "ParametersNotTrained", "PoorWeightInitialization", "ReplicasDiffer",
-          "SaturatedActivation", "StalledTrainingRule", "TreeDepth",
-          "VanishingGradient", "WrongMode"}) {
+    for (const char* name : {"CheckInputImages",
+                             "DeadRelu",
+                             "ExplodingTensor",
+                             "FeatureImportanceOverweight",
+                             "GradientsNotCleared",
+                             "InitialLoss",
+                             "LabelsAndInputs",
+                             "LearningRate",
+                             "LossInput",
+                             "LossNotDecreasing",
+                             "MixedPrecision",
+                             "NLPSequenceRatio",
+                             "NoGeneralization",
+                             "Overfit",
+                             "ParametersNotTrained",
+                             "PoorWeightInitialization",
+                             "ReplicasDiffer",
+                             "SaturatedActivation",
+                             "StalledTrainingRule",
+                             "TreeDepth",
+                             "VanishingGradient",
+                             "WrongMode"}) {
       requests.push_back({name, {{"preset", "tuned"}}});
     }
     return requests;

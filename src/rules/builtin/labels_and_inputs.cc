@@ -6,10 +6,10 @@
 // time. The original has no such rule.
 //
 // An unusual scale, a rare class, or labels of one class of two may harm
-// nothing: it becomes advice at the end of the training. The rule does not see data that a model
-// makes itself or receives in containers, targets of losses whose graph does
-// not have them (see LossInput), nor the features of images and sequences one
-// by one.
+// nothing: it becomes advice at the end of the training. The rule does not see
+// data that a model makes itself or receives in containers, targets of losses
+// whose graph does not have them (see LossInput), nor the features of images
+// and sequences one by one.
 
 #include <algorithm>
 #include <cmath>
@@ -166,16 +166,16 @@ std::optional<Found> rare_class_fault(const DataFacts& labels) {
       static_cast<double>(labels.smallest_class + kChanceLabels) > allowed) {
     return std::nullopt;
   }
-  return Found{DataFault::class_rare,
-               fmt::format("of {} labels in {}, the most frequent class has {} "
-                           "and the least frequent of {} has {}",
-                           labels.labels,
-                           count_text(labels.steps, "saved step"),
-                           labels.largest_class, labels.classes,
-                           labels.smallest_class),
-               "labels of the smallest class per label of the largest",
-               static_cast<double>(labels.smallest_class) / largest, kRareShare,
-               "<"};
+  return Found{
+      DataFault::class_rare,
+      fmt::format("of {} labels in {}, the most frequent class has {} "
+                  "and the least frequent of {} has {}",
+                  labels.labels, count_text(labels.steps, "saved step"),
+                  labels.largest_class, labels.classes, labels.smallest_class),
+      "labels of the smallest class per label of the largest",
+      static_cast<double>(labels.smallest_class) / largest,
+      kRareShare,
+      "<"};
 }
 
 // `classes`: those of the model.
@@ -294,7 +294,10 @@ Found constant(const DataFacts& input) {
           fmt::format("every element of the inputs is {:.4g}, in {}",
                       input.mean.value_or(0),
                       count_text(input.steps, "saved step")),
-          "standard deviation", 0, 0, "<="};
+          "standard deviation",
+          0,
+          0,
+          "<="};
 }
 
 class LabelsAndInputs : public Rule {

@@ -132,8 +132,7 @@ TEST(LabelsAndInputs, PassesAConstantInputBesideAnother) {
   words.mean = words.deviation = {};
   words.median_feature_deviation = words.largest_feature_deviation = {};
   for (const DataFacts& other : {words, standardized()}) {
-    RunFacts facts =
-        facts_of_data(mask, classification(shuffled_labels()));
+    RunFacts facts = facts_of_data(mask, classification(shuffled_labels()));
     facts.inputs.push_back(other);
     RuleHarness rule("LabelsAndInputs");
     EXPECT_EQ(rule.fires_with(10, {facts}), -1);
@@ -161,8 +160,7 @@ TEST(LabelsAndInputs, PassesClassesOfUnequalSizes) {
   EXPECT_EQ(verdict_on_labels(labels).status, RuleStatus::no_issues_found);
   labels.smallest_class = 1;
   labels.classes = 65;
-  EXPECT_EQ(verdict_on_labels(labels, 65).status,
-            RuleStatus::no_issues_found);
+  EXPECT_EQ(verdict_on_labels(labels, 65).status, RuleStatus::no_issues_found);
 }
 
 TEST(LabelsAndInputs, FindsTargetsThatAreNotFinite) {

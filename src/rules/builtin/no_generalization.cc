@@ -11,9 +11,10 @@
 // one that learns nothing, which LossNotDecreasing finds.
 //
 // Evaluations are those of Overfit: the longest runs of saved EVAL losses, and
-// without modes the steps of XGBoost. XGBoost reports no facts: the guess of its
-// metrics logloss and mlogloss is the first validation loss, unless it is so low
-// that the first round has learned already. The original has no such rule.
+// without modes the steps of XGBoost. XGBoost reports no facts: the guess of
+// its metrics logloss and mlogloss is the first validation loss, unless it is
+// so low that the first round has learned already. The original has no such
+// rule.
 
 #include <algorithm>
 #include <cmath>
@@ -216,8 +217,9 @@ class NoGeneralization : public Rule {
                                                const std::string& pair) {
     if (worker.guess) return worker.guess;
     if (course.last.step.mode != Mode::global) return std::nullopt;
-    const bool is_guess = (pair == "logloss" && *course.first >= kTwoClasses) ||
-                          (pair == "mlogloss" && *course.first >= kThreeClasses);
+    const bool is_guess =
+        (pair == "logloss" && *course.first >= kTwoClasses) ||
+        (pair == "mlogloss" && *course.first >= kThreeClasses);
     if (!is_guess) return std::nullopt;
     return Reference{*course.first, 0};
   }

@@ -29,9 +29,8 @@ bool trains(RuleHarness& rule, const std::vector<double>& training,
     rule.fires_at(StepBuilder({step++, Mode::train, number})
                       .with_scalar("Loss", training[epoch]));
     for (const double difference : {-0.01, 0.01}) {
-      rule.fires_at(
-          StepBuilder({step, Mode::eval, step})
-              .with_scalar("Loss", validation[epoch] + difference));
+      rule.fires_at(StepBuilder({step, Mode::eval, step})
+                        .with_scalar("Loss", validation[epoch] + difference));
       ++step;
     }
   }
@@ -114,8 +113,8 @@ TEST(NoGeneralization, ComparesRoundsOfXgboostWithTheFirst) {
   EXPECT_FALSE(
       boosts(quick, "logloss", {0.3, 0.2, 0.1, 0.1}, {0.4, 0.4, 0.4, 0.5}));
   RuleHarness random = of_booster();
-  EXPECT_TRUE(boosts(random, "mlogloss", {2.0, 1.5, 1.1, 0.8},
-                     {2.31, 2.33, 2.4, 2.5}));
+  EXPECT_TRUE(
+      boosts(random, "mlogloss", {2.0, 1.5, 1.1, 0.8}, {2.31, 2.33, 2.4, 2.5}));
   EXPECT_THAT(random.verdict().message,
               HasSubstr("was better than the first evaluation (2.31)"));
   RuleHarness fast = of_booster();
