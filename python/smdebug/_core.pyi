@@ -1003,7 +1003,7 @@ class DataFacts:
     The data in the first saved steps that train: an input of a model, or the targets of a loss. Numbers are None if they are unknown.
     """
 
-    def __init__(self, tensor: str = '', *, received_by: str = '', dtype: str = '', steps: int = 0, shape: Sequence[int] = [], mean: float | None = None, deviation: float | None = None, median_feature_deviation: float | None = None, largest_feature_deviation: float | None = None, not_finite: int | None = None, labels: int = 0, classes: int = 0, one_class_steps: int = 0, leading_classes: int = 0) -> None: ...
+    def __init__(self, tensor: str = '', *, received_by: str = '', dtype: str = '', steps: int = 0, shape: Sequence[int] = [], mean: float | None = None, deviation: float | None = None, median_feature_deviation: float | None = None, largest_feature_deviation: float | None = None, not_finite: int | None = None, labels: int = 0, classes: int = 0, one_class_steps: int = 0, leading_classes: int = 0, largest_class: int = 0, smallest_class: int = 0) -> None: ...
 
     @property
     def tensor(self) -> str: ...
@@ -1046,6 +1046,12 @@ class DataFacts:
 
     @property
     def leading_classes(self) -> int: ...
+
+    @property
+    def largest_class(self) -> int: ...
+
+    @property
+    def smallest_class(self) -> int: ...
 
 class LossInputFacts:
     """

@@ -167,10 +167,10 @@ def _told_text(results):
     introduction = _paragraphs(
         f"""`smdebug run` without options, so with the default rules of this version, and in the
         words of its [diagnosis](diagnosis.md). A fault is *found* if anything above advice fired,
-        or advice or a note that names it. The *right cause leads* if the first diagnosis names the planted
-        cause: it is one of at most two that the finding lists, or the advice leads to it. *Half
-        right* is a first diagnosis that lists it among more causes, or a right finding that does
-        not lead. Anything else that is found is *wrong*. Left out, because they need an option or
+        or advice or a note that names it. The *right cause leads* if the first diagnosis names the
+        planted cause: it is one of at most two that the finding lists, or the advice leads to it.
+        *Half right* is a first diagnosis that lists it among more causes, or a right finding that
+        does not lead. Anything else that is found is *wrong*. Left out, because they need an option or
         half an hour: {_names(left_out)}.""",
         """The report half was not used for tuning. But a rule is in the default set only if it is
         silent on the healthy trainings of both halves, or only advises and is nearly silent on
@@ -384,8 +384,9 @@ def _default_set(results):
         {_names(default)}.""",
         f"""A rule may be among them if it needs no argument and, with `preset=tuned`, raised no
         false alarm on any healthy training of either half; a rule that only advises may fire on
-        one in {scores.HEALTHY_PER_ADVICE}. Default rules of which this is not true: {_names([rule for rule in default if rule not in admitted])}. Other rules of which it
-        is true: {_names([rule for rule in admitted if rule not in default])}.""",
+        one in {scores.HEALTHY_PER_ADVICE}. Default rules of which this is not true:
+        {_names([rule for rule in default if rule not in admitted])}. Other rules of which it is
+        true: {_names([rule for rule in admitted if rule not in default])}.""",
     )
 
 

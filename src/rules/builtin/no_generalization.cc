@@ -136,8 +136,9 @@ class NoGeneralization : public Rule {
       }
     }
     if (finding || has_judged()) return finding;
-    return Error{Error::Code::not_found,
-                 fmt::format("nothing to judge: {}", reason())};
+    return Error{
+        has_evaluated_ ? Error::Code::not_found : Error::Code::unsupported,
+        fmt::format("nothing to judge: {}", reason())};
   }
 
  private:

@@ -127,7 +127,8 @@ class Overfit : public Rule {
       return finding;
     }
     return Error{
-        Error::Code::not_found,
+        validations_.empty() ? Error::Code::unsupported
+                             : Error::Code::not_found,
         fmt::format("nothing to judge: {}; save the losses in both modes",
                     validations_.empty()
                         ? "there were training losses, but no loss of an EVAL "
