@@ -235,7 +235,7 @@ std::string outcome_text(std::span<const Verdict> verdicts,
     return std::ranges::find(verdicts, group, group_of) != verdicts.end();
   };
   if (has(VerdictGroup::failed)) return "a rule failed";
-  const std::string unjudged = are_default_rules ? "" : unjudged_text(verdicts);
+  std::string unjudged = are_default_rules ? "" : unjudged_text(verdicts);
   if (has(VerdictGroup::clean)) {
     return (fired.empty() ? "nothing found"
                           : "nothing found, except for advice") +

@@ -8,7 +8,6 @@
 namespace smdebug {
 namespace {
 
-using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
