@@ -66,8 +66,13 @@ BUGS = {
     ),
     "GradientsNotCleared": ("a forgotten zero_grad()", {"clear": "pass"}),
     "InitialLoss": (
-        "a last layer with weights of standard deviation 5",
-        {"before": "nn.init.normal_(model[2].weight, std=5)"},
+        "a last layer with weights of standard deviation 10",
+        {
+            "model": "nn.Sequential(nn.Linear(12, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(),\n"
+            "    nn.Linear(32, 5))",
+            "before": "nn.init.normal_(model[4].weight, std=10)",
+            "optimizer": "torch.optim.Adam(model.parameters(), lr=0.003)",
+        },
     ),
     "LabelsAndInputs": (
         "data sorted by class",
