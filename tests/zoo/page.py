@@ -170,8 +170,8 @@ def _told_text(results):
         or advice or a note that names it. The *right cause leads* if the first diagnosis names the
         planted cause: it is one of at most two that the finding lists, or the advice leads to it.
         *Half right* is a first diagnosis that lists it among more causes, or a right finding that
-        does not lead. Anything else that is found is *wrong*. Left out, because they need an option or
-        half an hour: {_names(left_out)}.""",
+        does not lead. Anything else that is found is *wrong*. Left out, because they need an option
+        or half an hour: {_names(left_out)}.""",
         """The report half was not used for tuning. But a rule is in the default set only if it is
         silent on the healthy trainings of both halves, or only advises and is nearly silent on
         them, so the false alarms of this page are what

@@ -77,7 +77,8 @@ const Advice kAdvice[] = {
 // samples, and of three equal ones (ln 3).
 constexpr double kTwoClasses = 0.6, kThreeClasses = 1.0986;
 
-// Who guesses: "a guess among 10 classes", or the model of the first round.
+// The loss to compare with: "a guess among 10 classes", or the first
+// evaluation.
 struct Reference {
   double loss = 0;
   std::int64_t classes = 0;  // 0: unknown

@@ -48,9 +48,8 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::text,
      .default_text = kSignal,
      .description =
-         "What shows the initialization: 'signal', the activation inputs, "
-         "gradients and losses of the first steps; 'weights', the weights "
-         "themselves.",
+         "The basis of the verdict: 'signal', the activation inputs, gradients "
+         "and losses of the first steps; 'weights', the weights themselves.",
      .choices = {kSignal, kWeights},
      .tuned_text = kWeights},
     {.name = "max_scale",

@@ -50,7 +50,7 @@ struct Loss {
   double value = 0;
 };
 
-// What is known of the beginning.
+// The beginning of the training, as far as it is known.
 struct Beginning {
   std::vector<InitialWeight> layers;
   std::optional<double> loss;
