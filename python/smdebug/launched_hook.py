@@ -19,6 +19,10 @@ HookClass = TypeVar("HookClass", bound="BaseHook")
 MOST_MODELS = 20
 # A recurrent cell, or a model in an episode, may be called thousands of times in a step.
 _MAX_TENSORS_PER_MODULE = 16
+# No one asked for these files, so they must not fill a disk. Of the oldest steps, some are removed
+# last.
+_MAX_RUN_BYTES = 2 << 30
+_KEEP_EVERY = 100
 
 _state = threading.local()
 
@@ -67,6 +71,8 @@ def make_hook(hook_class: type[HookClass], settings: Mapping[str, Any]) -> HookC
         ),
         include_collections=[collection["name"] for collection in collections],
         include_workers=settings.get("include_workers", "all"),
+        max_run_bytes=_MAX_RUN_BYTES,
+        keep_every=_KEEP_EVERY,
     )
     hook.announces_first_step = False  # `smdebug run` has announced the run
     hook.max_tensors_per_module = _MAX_TENSORS_PER_MODULE
@@ -77,6 +83,7 @@ def make_hook(hook_class: type[HookClass], settings: Mapping[str, Any]) -> HookC
             collection.include(wanted["include_regex"])
         if wanted.get("summary"):
             collection.reduction_config = ReductionConfig(summary=True)
+        collection.max_elements = wanted.get("max_elements", 0)
         if wanted.get("save_interval"):
             collection.save_config = SaveConfig(
                 save_interval=wanted["save_interval"], save_steps=first_steps

@@ -300,6 +300,14 @@ void bind_slots(nb::module_& m) {
       .def("needs_elements", &TensorSlot::needs_elements,
            "Returns whether the open step saves more of the tensor than its "
            "statistics. False if it is not due.")
+      .def(
+          "sample_steps",
+          [](const TensorSlot& self, const std::vector<std::int64_t>& shape) {
+            return self.sample_steps(shape);
+          },
+          "shape"_a,
+          "Returns the distance between the indices of each dimension that "
+          "are saved of a tensor of that shape; empty if all are.")
       .def("put_statistics", &put_statistics, "dtype"_a, "shape"_a,
            "statistics"_a,
            "Captures the statistics of a tensor instead of its elements, if it "

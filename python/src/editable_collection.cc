@@ -306,7 +306,16 @@ void def_properties(nb::class_<Collection>& cls) {
             self.is_optional = value;
             ++self.edits->count;
           },
-          "Whether the hook stays silent if the collection matches no tensor.");
+          "Whether the hook stays silent if the collection matches no tensor.")
+      .def_prop_rw(
+          "max_elements", [](const Self& self) { return self.max_elements; },
+          [](Self& self, std::int64_t value) {
+            self.max_elements = value;
+            ++self.edits->count;
+          },
+          "The most elements of each tensor that are saved; 0 saves all. Of a "
+          "larger tensor, every n-th index of each dimension is saved, unless "
+          "another collection saves the whole tensor at that step.");
 }
 
 void def_json(nb::class_<Collection>& cls) {
@@ -343,7 +352,7 @@ nb::tuple state(nb::pointer_and_handle<Collection> self) {
   return nb::make_tuple(c.name, nb::list(c.include_regex),
                         nb::list(c.tensor_names), c.reduction_config,
                         c.save_config, c.save_histogram, c.inherited,
-                        c.is_optional, attributes(self.h));
+                        c.is_optional, attributes(self.h), c.max_elements);
 }
 
 void set_state(nb::pointer_and_handle<Collection> self,
@@ -353,6 +362,7 @@ void set_state(nb::pointer_and_handle<Collection> self,
   made.include_regex = edited_list(state[1], made.edits);  // as it was
   made.inherited = state[6];
   made.is_optional = nb::cast<bool>(state[7]);
+  made.max_elements = nb::cast<std::int64_t>(state[9]);
   new (self.p) Collection(std::move(made));
   set_attributes(self.h, state[8]);
 }
@@ -386,7 +396,8 @@ Collection::Collection(const smdebug::Collection& value)
       include_regex(edited_list(nb::cast(value.tensors.include_regex), edits)),
       tensor_names(edited_set(nb::cast(value.tensors.tensor_names), edits)),
       save_histogram(value.save_histogram),
-      is_optional(value.is_optional) {
+      is_optional(value.is_optional),
+      max_elements(value.max_elements) {
   if (value.save_config) save_config = nb::cast(SaveConfig(*value.save_config));
   if (value.reduction_config) {
     reduction_config = nb::cast(ReductionConfig(*value.reduction_config));
@@ -407,6 +418,7 @@ smdebug::Collection Collection::value() const {
   }
   value.save_histogram = save_histogram;
   value.is_optional = is_optional;
+  value.max_elements = max_elements;
   return value;
 }
 

@@ -95,6 +95,7 @@ struct Collection {
       nb::none();  // the hook's SaveConfig, until there is one
   bool save_histogram;
   bool is_optional;
+  std::int64_t max_elements = 0;
 };
 
 // --- shared by the bindings of these classes ---

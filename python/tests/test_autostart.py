@@ -65,6 +65,33 @@ def test_an_unmodified_script_is_recorded(tmp_path, out_dir):
     assert trial.loaded_all_steps
 
 
+def test_outputs_are_saved_as_samples_and_the_run_is_limited(tmp_path, out_dir):
+    environment = settings(out_dir, collections=("relu_output", "losses"))
+    request = json.loads(environment["SMDEBUG_RUN"])
+    request["collections"][0] |= {"summary": False, "max_elements": 48}
+    environment["SMDEBUG_RUN"] = json.dumps(request)
+    script = (
+        GATE
+        + TRAINING
+        + """
+def note(module, arguments, output):
+    print(json.dumps(output.tolist()))
+import json
+step()
+model[1].register_forward_hook(note)
+step()
+from smdebug.current_hook import open_hooks
+print(open_hooks()[0].max_run_bytes)
+"""
+    )
+    done = run_script(tmp_path, script, environment=environment)
+    output, limit = map(json.loads, done.stdout.splitlines())
+    assert limit == 2 << 30
+    assert [len(output), len(output[0])] == [12, 8]
+    found = read(out_dir).tensor("1_output_0").value(1)
+    assert found.tolist() == [row[::2] for row in output]
+
+
 def test_the_script_gives_the_same_bits(tmp_path, out_dir):
     script = TRAINING + "print([step() for _ in range(8)])"
     plain = run_script(tmp_path, script)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "smdebug/core/tensor_sample.h"
+
 #include "format/string_elements.h"
 
 namespace smdebug {
@@ -25,6 +27,19 @@ std::uint64_t captured_bytes(const TensorView& tensor) {
              : bytes;
 }
 
+// Calls `use` with what is kept of a tensor: all of it, or a sample.
+template <typename Use>
+void with_kept(const SlotState& slot, const SaveSpec& spec,
+               const TensorView& tensor, const Use& use) {
+  if (CaptureSink::is_sampled(slot, spec, tensor.shape) &&
+      !is_string(tensor.dtype)) {
+    const TensorSample sample(tensor, spec.max_elements);
+    use(sample.view());
+  } else {
+    use(tensor);
+  }
+}
+
 }  // namespace
 
 template <typename Put>
@@ -43,12 +58,21 @@ void CaptureSink::put_in_lane(SlotState& slot, const TensorView& tensor,
   }
 }
 
+bool CaptureSink::is_sampled(const SlotState& slot, const SaveSpec& spec,
+                             std::span<const std::int64_t> shape) {
+  return spec.max_elements > 0 && shape.size() <= kMaxSampledRank &&
+         element_count(shape) > spec.max_elements &&
+         slot.placement.load(std::memory_order_relaxed) == nullptr;
+}
+
 void CaptureSink::capture(SlotState& slot, const SaveSpec& spec,
                           const TensorView& tensor) {
-  if (!is_capturable(slot, tensor)) return;
-  report_expanded(slot, spec, tensor);
-  put_in_lane(slot, tensor, [&](Lane& lane) {
-    return lane.put(slot, spec, tensor, sequence_);
+  with_kept(slot, spec, tensor, [&](const TensorView& kept) {
+    if (!is_capturable(slot, kept)) return;
+    report_expanded(slot, spec, kept);
+    put_in_lane(slot, kept, [&](Lane& lane) {
+      return lane.put(slot, spec, kept, sequence_);
+    });
   });
 }
 
@@ -95,7 +119,11 @@ void CaptureSink::capture_shared(std::span<SlotState* const> slots,
       group->second.push_back(slot);
     }
   }
-  for (auto& [spec, same] : groups) put_shared(std::move(same), *spec, tensor);
+  for (auto& [spec, same] : groups) {
+    with_kept(*same.front(), *spec, tensor, [&](const TensorView& kept) {
+      put_shared(std::move(same), *spec, kept);
+    });
+  }
 }
 
 void CaptureSink::put_shared(std::vector<SlotState*> slots,

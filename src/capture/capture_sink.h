@@ -62,6 +62,9 @@ class CaptureSink {
     return capturing_.load(std::memory_order_relaxed);
   }
   void capture(SlotState& slot, const SaveSpec& spec, const TensorView& tensor);
+  // Whether `capture` keeps a sample of a tensor of that shape.
+  static bool is_sampled(const SlotState& slot, const SaveSpec& spec,
+                         std::span<const std::int64_t> shape);
   // `tensor` has a dtype and a shape, but no elements.
   void capture_statistics(SlotState& slot, const SaveSpec& spec,
                           const TensorView& tensor,

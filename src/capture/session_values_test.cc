@@ -253,6 +253,36 @@ TEST_F(SessionValuesTest, StoresATensorOfSeveralNamesOnce) {
   EXPECT_EQ(session->status().records, 2u);
 }
 
+TEST_F(SessionValuesTest, StoresASampleOfALargeTensor) {
+  config_.save_all = false;
+  Collection few{{"few", {"."}, {}}, {}, {}, false};
+  few.max_elements = 4;
+  config_.include_collections = {"few"};
+  config_.collections = {few};
+  auto session = open();
+  std::vector<float> values(16);
+  std::iota(values.begin(), values.end(), 0.0F);
+  const std::int64_t small[] = {2, 2}, large[] = {2, 8};
+  session->begin_step();
+  const TensorSlot slot = session->tensor("large");
+  EXPECT_THAT(slot.sample_steps(large), ElementsAre(1, 4));
+  EXPECT_THAT(slot.sample_steps(small), IsEmpty());
+  slot.put(view(values, large));
+  session->tensor("small").put(view(values, small));
+  const std::vector<TensorSlot> shared = {session->tensor("first"),
+                                          session->tensor("second")};
+  session->put_shared(shared, view(values, large));
+  ASSERT_TRUE(session->close().ok());
+
+  for (const char* name : {"large", "first", "second"})
+    EXPECT_THAT(records(0).at(name), ElementsAre(0, 4, 8, 12)) << name;
+  EXPECT_THAT(records(0).at("small"), ElementsAre(0, 1, 2, 3));
+  for (const IndexedStatistics& row : index(0).statistics) {
+    EXPECT_EQ(row.statistics.count, 4u) << row.name;
+    EXPECT_THAT(row.shape, ElementsAre(2, 2)) << row.name;
+  }
+}
+
 TEST_F(SessionValuesTest, StoresReductionsOfSharedTensorsUnderEachName) {
   ReductionConfig means;
   means.ops = {{Reduction::mean, false}};

@@ -1,5 +1,7 @@
 #include "smdebug/capture/tensor_slot.h"
 
+#include "smdebug/core/tensor_sample.h"
+
 #include "capture/session_impl.h"
 
 namespace smdebug {
@@ -71,6 +73,17 @@ bool TensorSlot::can_match() const { return !state_->matched.empty(); }
 bool TensorSlot::needs_elements() const {
   const SaveSpec* spec = due_spec(session_->sink, *state_);
   return spec != nullptr && session_->sink.needs_elements(*state_, *spec);
+}
+
+std::vector<std::int64_t> TensorSlot::sample_steps(
+    std::span<const std::int64_t> shape) const {
+  const SaveSpec* spec = due_spec(session_->sink, *state_);
+  if (spec == nullptr || !CaptureSink::is_sampled(*state_, *spec, shape)) {
+    return {};
+  }
+  const auto steps = smdebug::sample_steps(shape, spec->max_elements);
+  return {steps.begin(),
+          steps.begin() + static_cast<std::ptrdiff_t>(shape.size())};
 }
 
 std::string_view TensorSlot::name() const { return state_->name; }

@@ -198,6 +198,12 @@ class CollectionList {
       return std::move(status).error().within(
           fmt::format("collection '{}': save_config", collection.name()));
     }
+    if (collection.max_elements < 0) {
+      return Error{Error::Code::invalid_config,
+                   fmt::format("collection '{}': max_elements is {}; it must "
+                               "be 0 (all elements) or more",
+                               collection.name(), collection.max_elements)};
+    }
     if (!collection.reduction_config) {
       const ReductionConfig raw{.save_raw_tensor = true};
       collection.reduction_config =
@@ -350,8 +356,12 @@ CollectionSet Plan::due(const StepId& step) const {
 
 SaveSpec Plan::save_spec(const CollectionSet& due) const {
   SaveSpec spec;
+  bool is_sampled = true;
   for (std::size_t i = 0; i < impl_->collections.size(); ++i) {
     if (!due.contains(i)) continue;
+    const std::int64_t most = impl_->collections[i].max_elements;
+    is_sampled &= most > 0;
+    spec.max_elements = std::max(spec.max_elements, most);
     const ReductionConfig& config = *impl_->collections[i].reduction_config;
     spec.raw |= config.save_raw_tensor;
     spec.shape |= config.save_shape;
@@ -362,6 +372,7 @@ SaveSpec Plan::save_spec(const CollectionSet& due) const {
       if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
     }
   }
+  if (!is_sampled) spec.max_elements = 0;
   return spec;
 }
 

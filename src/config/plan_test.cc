@@ -283,6 +283,24 @@ TEST(Plan, WritesNothingButStatisticsForASummary) {
   EXPECT_EQ(spec_of(config, "x"), SaveSpec{});
 }
 
+TEST(Plan, SamplesATensorOnlyIfEveryDueCollectionOfItAllowsThat) {
+  HookConfig config{.include_collections = {"few", "some", "whole"}};
+  config.collections = {{.tensors = {"few", {"^(x|y|z)$"}, {}}},
+                        {.tensors = {"some", {"^(y|z)$"}, {}}},
+                        {.tensors = {"whole", {"^z$"}, {}}}};
+  config.collections[0].max_elements = 10;
+  config.collections[1].max_elements = 20;
+  EXPECT_EQ(spec_of(config, "x").max_elements, 10);
+  EXPECT_EQ(spec_of(config, "y").max_elements, 20);
+  EXPECT_EQ(spec_of(config, "z").max_elements, 0);
+
+  config.collections[1].max_elements = -1;
+  const auto plan = Plan::build(config, pytorch_framework());
+  ASSERT_FALSE(plan.ok());
+  EXPECT_THAT(plan.error().message,
+              AllOf(HasSubstr("'some'"), HasSubstr("max_elements is -1")));
+}
+
 // --- what TensorBoard shows ---
 
 TEST(Plan, ShowsNothingInTensorBoardUnlessAsked) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "smdebug/core/dtype.h"
 #include "smdebug/core/shard.h"
@@ -67,6 +68,13 @@ class TensorSlot {
   /// when in doubt: while a sink is being called, and before it knows about a
   /// newly assigned collection. Never blocks. Any thread.
   bool needs_elements() const;
+
+  /// Returns the distance between the indices of each dimension that `put`
+  /// would keep of a tensor of that shape; empty if it keeps the whole tensor.
+  /// For adapters whose elements are expensive to copy: they may `put` the
+  /// sample instead (core/tensor_sample.h). Any thread.
+  std::vector<std::int64_t> sample_steps(
+      std::span<const std::int64_t> shape) const;
 
   /// Returns the full name of the tensor, valid as long as the session.
   std::string_view name() const;

@@ -3,6 +3,7 @@
 // A `Collection` is a named set of tensors that are saved at the same steps and
 // in the same form. Frameworks define some; users edit them and add their own.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,10 @@ struct Collection {
   bool save_histogram = true;
   // Log no warning if the collection matches no tensor.
   bool is_optional = false;
+  // The most elements of each tensor that are saved; 0: all. Of a larger tensor
+  // a sample is saved (core/tensor_sample.h), as if it were the tensor, unless
+  // another collection saves the tensor at the same step without this limit.
+  std::int64_t max_elements = 0;
 
   /// Returns `tensors.name`.
   const std::string& name() const { return tensors.name; }

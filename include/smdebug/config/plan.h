@@ -68,6 +68,8 @@ struct SaveSpec {
   bool scalar_summary = false;
   std::string histogram_collection;
   bool is_loss = false;  // for `progress.json`
+  // The most elements of a tensor that are kept; 0: all.
+  std::int64_t max_elements = 0;
 
   friend bool operator==(const SaveSpec&, const SaveSpec&) = default;
 };

@@ -22,6 +22,7 @@ struct RequestedCollection {
   std::vector<std::string> include_regex;  // empty: the framework's own
   bool summary = true;                     // statistics suffice
   Step save_interval = 10;
+  std::int64_t max_elements = 0;  // of a tensor, see Collection; 0: all
   // It adds to another collection, so it may be empty.
   bool is_optional = false;
 

@@ -41,6 +41,9 @@ struct RuleNeeds {
   std::vector<TensorSelector> selectors;  // one per role a tensor plays
   enum class Depth { statistics, values } depth = Depth::statistics;
   Step interval = 0;  // 0: as often as the run saves
+  // Of the elements of a tensor that a launched training saves; 0: all. More
+  // are a sample.
+  std::int64_t max_elements = 0;
   // Locations of the runs that the judged run is compared with, as for
   // `Trial::open`. Their steps have `RuleStep::run` 1, 2, ... in this order;
   // without any, the rule receives only the judged run.

@@ -33,6 +33,9 @@ constexpr const char* kGluonInput = ".*hybridsequential0_input_0";
 constexpr const char* kRootInput = "^(?!.*[Ll]oss)[A-Z][^_./]*_input_0$";
 constexpr const char* kModelInputs = "^inputs(_\\d+)?$";
 
+// Enough to estimate the mean of each channel.
+constexpr std::int64_t kSampledElements = 1 << 16;
+
 const ParameterSpec kParameters[] = {
     {.name = "threshold_mean",
      .type = ParameterType::real,
@@ -151,6 +154,7 @@ class CheckInputImages : public Rule {
     needs.selectors.push_back(selector_);
     needs.depth = RuleNeeds::Depth::values;
     needs.interval = 50;
+    needs.max_elements = kSampledElements;
     return needs;
   }
 

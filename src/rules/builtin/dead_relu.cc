@@ -63,7 +63,10 @@ class DeadRelu : public InactiveLayerRule {
         selector_(std::move(selector)) {}
 
   RuleNeeds needs() const override {
-    return {{selector_}, RuleNeeds::Depth::values, 0};
+    return {{selector_},
+            RuleNeeds::Depth::values,
+            0,
+            InactiveLayers::kSampledElements};
   }
 
  private:

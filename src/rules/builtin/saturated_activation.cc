@@ -123,7 +123,8 @@ class SaturatedActivation : public InactiveLayerRule {
         ranges_(ranges) {}
 
   RuleNeeds needs() const override {
-    return {selectors_, RuleNeeds::Depth::values, 0};
+    return {selectors_, RuleNeeds::Depth::values, 0,
+            InactiveLayers::kSampledElements};
   }
 
   Outcome finish() override {

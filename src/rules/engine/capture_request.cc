@@ -23,6 +23,14 @@ RequestedCollection& collection(CaptureRequest& request,
 
 void require(RequestedCollection& collection, const RuleNeeds& needs,
              Step default_interval) {
+  // The first rule sets the limit.
+  const bool is_first = collection.save_interval == 0;
+  if (is_first || needs.max_elements == 0) {
+    collection.max_elements = needs.max_elements;
+  } else if (collection.max_elements > 0) {
+    collection.max_elements =
+        std::max(collection.max_elements, needs.max_elements);
+  }
   if (needs.depth == RuleNeeds::Depth::values) collection.summary = false;
   const Step wanted = needs.interval > 0 ? needs.interval : default_interval;
   if (collection.save_interval == 0 || wanted < collection.save_interval) {
@@ -68,7 +76,9 @@ CaptureRequest capture_request(std::span<const std::unique_ptr<Rule>> rules,
   request.out_dir = std::move(out_dir);
   for (const auto& rule : rules) require(request, *rule);
   if (request.collections.empty()) collection(request, "gradients");
-  collection(request, kLosses).summary = false;
+  auto& losses = collection(request, kLosses);
+  losses.summary = false;
+  losses.max_elements = 0;
   for (RequestedCollection& wanted : request.collections) {
     if (wanted.save_interval == 0) {
       wanted.save_interval = request.save_interval;
@@ -92,6 +102,8 @@ std::string CaptureRequest::json() const {
     }
     collection["summary"] = wanted.summary;
     collection["save_interval"] = wanted.save_interval;
+    if (wanted.max_elements > 0)
+      collection["max_elements"] = wanted.max_elements;
     if ((is_optional && wanted.name != kLosses) || wanted.is_optional)
       collection["optional"] = true;
     request["collections"].append(std::move(collection));

@@ -74,6 +74,27 @@ TEST(CaptureRequest, TakesTheSmallestIntervalAndTheDeepestNeed) {
             (RequestedCollection{"weights", {}, false, 100}));
 }
 
+TEST(CaptureRequest, AsksForASampleIfAllRulesAreContentWithOne) {
+  RuleNeeds few;
+  few.selectors.push_back({{"relu_output"}, {}, false});
+  few.depth = RuleNeeds::Depth::values;
+  few.max_elements = 10;
+  RuleNeeds more = few, all = few;
+  more.max_elements = 20;
+  all.max_elements = 0;
+  const auto limit = [](std::vector<RuleNeeds> needs) {
+    const auto request = capture_request(needy(std::move(needs)), "/r");
+    return request.collections[0].max_elements;
+  };
+  EXPECT_EQ(limit({few}), 10);
+  EXPECT_EQ(limit({more, few}), 20);
+  EXPECT_EQ(limit({few, more}), 20);
+  EXPECT_EQ(limit({few, all}), 0);
+  EXPECT_EQ(limit({all, few}), 0);
+  EXPECT_THAT(capture_request(needy({few}), "/r").json(),
+              testing::HasSubstr(R"("max_elements":10)"));
+}
+
 TEST(CaptureRequest, LeavesOutWhatARuleLooksAtOnlyIfItIsSaved) {
   RuleNeeds needs;
   needs.selectors.push_back({.collections = {"weights"}, .regexes = {}});

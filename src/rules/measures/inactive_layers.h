@@ -106,6 +106,10 @@ struct LayerActivity {
 
 class InactiveLayers {
  public:
+  // So many elements of a tensor estimate a share of units to within a few
+  // percent, from a sample of 128 rows.
+  static constexpr std::int64_t kSampledElements = 128 * 128;
+
   // If one step has a single sample of each unit, so many steps are pooled.
   static constexpr std::size_t kPooledSteps = 10;
 
