@@ -11,6 +11,7 @@ from recorded_runs import contents, frame, statistics
 import smdebug.pytorch as smd
 from conftest import Given, read
 from smdebug.pytorch.device import device_copies
+from smdebug.pytorch.device.cuda_statistics import CudaStatistics
 
 pytestmark = pytest.mark.skipif(
     not torch.accelerator.is_available(),
@@ -149,12 +150,19 @@ def large_tensors():
     return [*tensors, tensors[-1].conj()]
 
 
-def test_statistics_are_those_of_the_elements_and_no_element_is_copied(tmp_path, monkeypatch):
+@pytest.mark.parametrize("with_kernels", [True, False])
+def test_statistics_are_those_of_the_elements_and_no_element_is_copied(
+    tmp_path, monkeypatch, with_kernels
+):
     device = accelerator()
     if not has_fp64(device):
         pytest.skip("statistics are made on devices that have float64")
     tensors = large_tensors()
     copied = []
+    if not with_kernels:
+        monkeypatch.setattr(
+            device_copies.TorchAccelerator, "has_kernel_for", lambda self, tensor: False
+        )
     torchs_own = device_copies.TorchAccelerator.copy
 
     def note(accelerator, source, copy):
@@ -177,7 +185,9 @@ def test_statistics_are_those_of_the_elements_and_no_element_is_copied(tmp_path,
         assert hook.status().error is None and hook.status().skipped == {}
         runs.append(read(str(tmp_path / name)))
     host, run = runs
-    assert len(copied) == len(tensors) and max(copied) < 1000
+    has_kernels = CudaStatistics.create(torch.device(device.type, 0)) is not None
+    assert len(copied) <= len(tensors) and max(copied) < 1000
+    assert (len(copied) < len(tensors)) == (with_kernels and has_kernels)
     assert frame(run) == frame(host)
     found, expected = statistics(run), statistics(host)
     # Bounds too are rounded, of complex numbers.
@@ -187,6 +197,74 @@ def test_statistics_are_those_of_the_elements_and_no_element_is_copied(tmp_path,
     for key, values in expected.items():
         for name, value in values.items():
             assert found[key][name] == pytest.approx(value, rel=near.get(name, 0)), f"{key} {name}"
+
+
+SPECIALS = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-40, -2e-7, 6e4]
+
+
+def kernel_cases():
+    random = torch.Generator().manual_seed(3)
+    for dtype in (torch.float16, torch.bfloat16, torch.float32):
+        for size in (1, 2, 255, 256, 257, 4096, 100_003, 5_000_001):
+            tensor = torch.randn(size, generator=random, dtype=torch.float64)
+            yield tensor.to(dtype)
+            tensor[torch.randint(0, size, (size // 3,), generator=random)] = 0
+            tensor[: len(SPECIALS)] = torch.tensor(SPECIALS)[:size]
+            yield tensor.flip(0).to(dtype)
+            yield (1e3 + 1e-2 * tensor).to(dtype)
+        yield torch.full((1000,), math.nan, dtype=dtype)
+        yield torch.full((1000,), -math.inf, dtype=dtype)
+        yield torch.zeros(1000, dtype=dtype)
+        yield torch.randn(300, 7, generator=random).to(dtype).t()
+        yield torch.randn(4, 3, 5, 7, generator=random).to(dtype, memory_format=torch.channels_last)
+
+
+def test_a_kernel_computes_the_ten_numbers_of_numpy():
+    device = accelerator()
+    kernels = CudaStatistics.create(torch.device(device.type, 0))
+    if kernels is None:
+        pytest.skip("no kernel for this device")
+    results = torch.empty(100, 10, dtype=torch.float64).pin_memory()
+    cases = list(kernel_cases())
+    on_device = [case.to(device) for case in cases]
+    for tensor, result in zip(on_device, results, strict=False):
+        assert kernels.takes(tensor)
+        kernels.begin(tensor, result.data_ptr())
+    torch.accelerator.synchronize()
+    for case, result in zip(cases, results, strict=False):
+        values = case.double().numpy()
+        finite = values[np.isfinite(values)].astype(np.longdouble)
+        infinite = values[np.isinf(values)]
+        what = f"{case.dtype} {list(case.shape)} {result.tolist()}"
+        exact = [
+            *(finite.size, values.size - finite.size, np.sign(infinite).sum(), infinite.size),
+            *(np.count_nonzero(finite), finite.min(initial=np.inf), finite.max(initial=-np.inf)),
+        ]
+        assert result[:7].tolist() == exact, what
+        mean = finite.mean() if finite.size else 0
+        expected = [mean, ((finite - mean) ** 2).sum(), np.abs(finite).sum()]
+        scale = float(np.abs(finite).max(initial=1))
+        for found, value in zip(result[7:].tolist(), expected, strict=True):
+            assert found == pytest.approx(float(value), rel=1e-9, abs=1e-12 * scale), what
+
+
+def test_a_kernel_works_on_each_stream_of_its_own():
+    device = accelerator()
+    kernels = CudaStatistics.create(torch.device(device.type, 0))
+    if kernels is None:
+        pytest.skip("no kernel for this device")
+    tensors = [torch.full((3_000_000,), float(n), device=device) for n in range(8)]
+    results = torch.empty(8, 50, 10, dtype=torch.float64).pin_memory()
+    torch.accelerator.synchronize()
+    streams = [torch.cuda.Stream() for _ in tensors]
+    for turn in range(50):
+        for tensor, rows, stream in zip(tensors, results, streams, strict=True):
+            with torch.cuda.stream(stream):
+                kernels.begin(tensor, rows[turn].data_ptr())
+    torch.accelerator.synchronize()
+    for n, rows in enumerate(results):
+        assert rows[:, 0].tolist() == [3_000_000] * 50
+        assert rows[:, 7].tolist() == [n] * 50 and rows[:, 8].abs().max() == 0
 
 
 def test_the_device_is_not_waited_for_while_a_step_runs(tmp_path):

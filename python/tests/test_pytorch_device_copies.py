@@ -425,6 +425,22 @@ def test_what_a_broken_device_does_not_give_is_said(out_dir, device):
     assert read(out_dir).tensor("fc1_output_0").steps() == [1]
 
 
+def test_the_copies_of_a_step_are_not_waited_for_while_a_graph_is_captured(out_dir, device):
+    model = Given(torch.arange(2.0))
+    with smd.Hook(out_dir, include_regex=["_output_"], save_config=EVERY_STEP) as hook:
+        hook.register_module(model)
+        model()
+        device.is_recording = True
+        model()
+        assert device.copied == 1 and device.waits == 0
+        device.is_recording = False
+        model()
+        assert device.copied == 2 and device.waits == 1
+    run = read(out_dir)
+    assert run.steps() == [0, 1]  # the captured call is none
+    assert run.tensor("Given_output_0").value(0).tolist() == [0, 1]
+
+
 def test_a_graph_that_is_captured_is_left_alone(out_dir, device):
     device.is_recording = True
     _, hook = record(out_dir, torch.ones(2))
@@ -506,8 +522,8 @@ def test_pieces_of_memory_never_overlap_and_never_exceed_the_limit():
 
 def test_a_copy_is_not_read_before_it_is_there(out_dir, device):
     """The stand-in itself: a copy that nobody waited for holds nothing."""
-    place = type("Place", (), {"put_copy": lambda self, copy: seen.append(copy.tolist())})()
     seen = []
+    place = device_copies._Receiver(lambda copy: seen.append(copy.tolist()))
     copies = device_copies.DeviceCopies()
     source = torch.tensor([1, 2], dtype=torch.uint8)
     assert copies.take(place, source)

@@ -14,8 +14,8 @@ from recorded_runs import frame, record, statistics
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import smdebug.pytorch as smd
-from conftest import Net, read, train
-from smdebug.pytorch.device import device_copies, device_statistics
+from conftest import Given, Net, read, train
+from smdebug.pytorch.device import device_copies, device_statistics, pinned_memory
 from smdebug.rules import Rule
 
 EVERY_STEP = smd.SaveConfig(save_interval=1)
@@ -246,15 +246,93 @@ def test_tensors_that_are_cheaper_to_copy_are_copied(tmp_path):
     with stand_in_accelerator.at_work() as device:
         run, _ = record(
             str(tmp_path / "run"),
-            torch.ones((1 << 18) - 1),
-            torch.ones(1 << 18),
+            torch.ones((3 << 18) - 1),
+            torch.ones(3 << 18),
             reduction_config=SUMMARY,
         )
-    assert device.copied_bytes == [(1 << 20) - 4, NUMBERS_BYTES]
+    assert device.copied_bytes == [(3 << 20) - 4, NUMBERS_BYTES]
     assert [run.tensor(f"Given_output_{n}").statistics(0)["sum_abs"] for n in (0, 1)] == [
-        (1 << 18) - 1,
-        1 << 18,
+        (3 << 18) - 1,
+        3 << 18,
     ]
+
+
+@pytest.fixture
+def pinned(monkeypatch):
+    """Memory that a kernel can write to."""
+    monkeypatch.setattr(
+        pinned_memory, "pinned", lambda count_bytes: torch.empty(count_bytes, dtype=torch.uint8)
+    )
+
+
+def test_a_kernel_computes_what_it_can_at_every_size(tmp_path, pinned):
+    tensors = [torch.randn(3, 5), torch.zeros(()), torch.tensor([math.nan, -math.inf, 2.0])]
+    others = [torch.ones(4, dtype=torch.float64), torch.ones(0)]
+    host, _ = record(str(tmp_path / "host"), *tensors, *others, reduction_config=SUMMARY)
+    with stand_in_accelerator.at_work() as device:
+        device.has_kernels = True
+        run, hook = record(str(tmp_path / "device"), *tensors, *others, reduction_config=SUMMARY)
+    assert hook.status().error is None and hook.status().skipped == {}
+    assert device.reduced == len(tensors)
+    assert frame(run) == frame(host)
+    for number in range(len(tensors) + len(others)):
+        name = f"Given_output_{number}"
+        assert_alike(run.tensor(name).statistics(0), host.tensor(name).statistics(0), name)
+
+
+def test_a_kernel_computes_more_rows_than_a_block_of_memory_has(tmp_path, pinned):
+    tensors = [torch.full((2, 2), float(n)) for n in range(1100)]
+    with stand_in_accelerator.at_work() as device:
+        device.has_kernels = True
+        run, hook = record(str(tmp_path / "run"), *tensors, reduction_config=SUMMARY)
+    assert hook.status().skipped == {} and device.reduced == 1100
+    means = [run.tensor(f"Given_output_{n}").statistics(0)["mean"] for n in range(1100)]
+    assert means == list(range(1100))
+
+
+def test_no_kernel_writes_to_memory_that_is_not_pinned(tmp_path, monkeypatch):
+    def refuse(count_bytes):
+        raise RuntimeError("no pinned memory today")
+
+    monkeypatch.setattr(pinned_memory, "pinned", refuse)
+    with stand_in_accelerator.at_work() as device:
+        device.has_kernels = True
+        run, _ = record(str(tmp_path / "run"), *torch.ones(3, 4), reduction_config=SUMMARY)
+    assert device.reduced == 0
+    assert run.tensor("Given_output_2").statistics(0)["mean"] == 1
+
+
+def test_a_kernel_takes_no_tensor_whose_elements_are_saved(tmp_path, pinned):
+    with stand_in_accelerator.at_work() as device:
+        device.has_kernels = True
+        run, _ = record(str(tmp_path / "run"), torch.arange(6.0))
+    assert device.reduced == 0
+    np.testing.assert_array_equal(run.tensor("Given_output_0").value(0), np.arange(6.0))
+
+
+def test_only_the_sample_of_a_tensor_leaves_the_device(tmp_path):
+    tensor = torch.arange(256.0 * 6).view(256, 6)
+    runs = []
+    with stand_in_accelerator.at_work() as device:
+        runs.append(sampled(tmp_path / "device", tensor))
+    runs.append(sampled(tmp_path / "host", tensor))
+    assert device.copied_bytes == [128 * 3 * 4]
+    for run in runs:
+        np.testing.assert_array_equal(run.tensor("Given_output_0").value(0), tensor[::2, ::2])
+
+
+def sampled(folder, tensor):
+    """The run of a hook that saves at most 400 elements of a tensor."""
+    with smd.Hook(str(folder), include_collections=["outputs"], save_config=EVERY_STEP) as hook:
+        outputs = hook.get_collection("outputs")
+        outputs.include("_output_")
+        outputs.max_elements = 400
+        model = Given(tensor)
+        hook.register_module(model)
+        hook.set_mode(smd.modes.TRAIN)
+        model()
+    assert hook.status().error is None and hook.status().skipped == {}
+    return read(str(folder))
 
 
 # --- the run ---

@@ -336,7 +336,8 @@ class Hook(BaseHook):
     def _on_root_call(
         self, root: Root, arguments: tuple[Any, ...], keywords: dict[str, Any]
     ) -> None:
-        if self._failure:
+        # A call that a graph captures computes nothing yet. The step before it stays open.
+        if self._failure or self._device_copies.cannot_wait():
             return
         try:
             if self._each_call_is_a_step or self._begins_step(root):

@@ -5,6 +5,8 @@
 | torch._C._current_graph_task_id | recognizing a recomputed forward pass | all count as real |
 | Module._parameters | finding a parameter that was replaced | replaced ones are missed |
 | Module._modules | finding a module that was replaced | replaced ones are missed |
+| torch._C._cuda_getCurrentRawStream | the current stream | its public object: 5 µs more |
+| torch/lib/libcaffe2_nvrtc.so | kernels for statistics | torch's operations compute them |
 | torch.nn.modules.loss._Loss | recognizing losses | a class name with "Loss" |
 | OptimizedModule._orig_mod | the model inside torch.compile's wrapper | the wrapper is the model |
 | Tensor._backward_hooks | freeing a parameter that lost its last hook | backward still visits it |
@@ -23,6 +25,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +38,17 @@ def _no_task() -> int:
 
 current_graph_task_id: Callable[[], int] = getattr(torch._C, "_current_graph_task_id", _no_task)
 _loss_class = getattr(torch.nn.modules.loss, "_Loss", ())
+
+
+def nvrtc_library() -> str:
+    """The path of the library that links to NVRTC and to the CUDA driver."""
+    return os.path.join(os.path.dirname(torch.__file__), "lib", "libcaffe2_nvrtc.so")
+
+
+def raw_stream(device: int) -> int:
+    """The address of the current stream of a CUDA device."""
+    current = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    return current(device) if current else torch.cuda.current_stream(device).cuda_stream
 
 
 def hook_tables(module: torch.nn.Module, is_before: bool) -> tuple[Any, Any] | None:

@@ -6,10 +6,11 @@ event when the values are needed: at the end of the step, or before the rules de
 optimizer may act. docs/decisions/0010-one-wait-per-step.md explains why not later.
 
 If only the statistics of a tensor are kept, the device computes them, and they are copied instead
-of the elements (device_statistics.py).
+of the elements: by one kernel (cuda_statistics.py), or by operations of torch
+(device_statistics.py).
 
-Only public names of torch are used. If an accelerator does not support an operation, a warning is
-logged once, and the core copies tensor by tensor from then on.
+Only public names of torch are used here. If an accelerator does not support an operation, a warning
+is logged once, and the core copies tensor by tensor from then on.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ import collections
 import functools
 import threading
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 
 from smdebug.log import get_logger
 from smdebug.pytorch.device import device_statistics
+from smdebug.pytorch.device.cuda_statistics import CudaStatistics
 from smdebug.pytorch.device.pinned_memory import PinnedMemory
+from smdebug.pytorch.device.rows import Rows
 
 if TYPE_CHECKING:
     from smdebug._core import TensorSlot
@@ -50,11 +53,13 @@ class DeviceCopies:
         self._memory = PinnedMemory(most_bytes)
         # A signal handler may close the hook during a call here.
         self._lock = threading.RLock()
-        # (slot, copy, what takes the copy), in the order of their calls
+        self._rows = Rows(self._memory)
+        # (slot, copy or number of a row, what takes it), in the order of their calls
         self._under_way: collections.deque[
-            tuple[TensorSlot, torch.Tensor, Callable[[torch.Tensor], None]]
+            tuple[TensorSlot, torch.Tensor | int, Callable[[Any], None]]
         ] = collections.deque()
         self._events: dict[torch.Stream, torch.Event] = {}  # the end of the copies on each stream
+        self._device: torch.device | None = None  # of the last copy
         self._is_off = False
         self._makes_statistics = True  # on the device
         self.wait_seconds: float = 0.0  # that the training has waited for copies
@@ -70,11 +75,17 @@ class DeviceCopies:
                 if self._accelerator.is_recorded(tensor.device):
                     slot.skip("it is computed while a graph is captured, which reads no values")
                     return True
+                if self._takes_kernel(slot, tensor):
+                    return self._begin_kernel(slot, tensor)
                 source, put = self._what_to_copy(slot, tensor)
-                copy = self._allocate(source)
+                copy = self._allocate(source.shape, source.dtype)
             except Exception:  # the core reports what is wrong with this tensor
                 return False
-            return copy is not None and self._begin(slot, source, copy, put)
+            if copy is None:
+                return False
+            return self._begin(
+                slot, tensor.device, copy, put, lambda: self._accelerator.copy(source, copy)
+            )
 
     def fetch(self, tensor: torch.Tensor, on_copy: Callable[[torch.Tensor], None]) -> None:
         """Starts to copy a tensor that belongs to no slot. `on_copy` receives the copy in host
@@ -85,16 +96,27 @@ class DeviceCopies:
         """Whether the current calls on `device` are recorded to run later."""
         return self._accelerator.is_recorded(device)
 
+    def cannot_wait(self) -> bool:
+        """Whether copies are in progress while a graph is captured: to wait for them now would end
+        the capture with an error."""
+        return (
+            bool(self._under_way)
+            and self._device is not None
+            and self._accelerator.is_recorded(self._device)
+        )
+
     def hand_over(self) -> None:
-        """Waits for the copies that are in progress, if any, and captures them."""
-        if not self._under_way:
+        """Waits for the copies that are in progress, if any, and captures them. While
+        `cannot_wait`, does nothing."""
+        if not self._under_way or self.cannot_wait():
             return
         with self._lock:
             error = self._wait()
+            rows = self._rows.take()
             while self._under_way:
                 slot, copy, put = self._under_way.popleft()
                 if error is None:
-                    put(copy)
+                    put(rows[copy] if isinstance(copy, int) else copy)
                 else:
                     slot.skip(f"the device did not copy it: {error!r}")
             self._memory.rewind()
@@ -106,6 +128,28 @@ class DeviceCopies:
         self._kept = self._under_way, self._events, self._memory
         self._under_way, self._events = collections.deque(), {}
         self._lock = threading.RLock()  # another thread of the parent may have held it
+
+    def _takes_kernel(self, slot: TensorSlot, tensor: torch.Tensor) -> bool:
+        return (
+            self._makes_statistics
+            and self._memory.is_pinnable
+            and self._accelerator.has_kernel_for(tensor)
+            and not slot.needs_elements()
+        )
+
+    def _begin_kernel(self, slot: TensorSlot, tensor: torch.Tensor) -> bool:
+        """Starts the kernel that writes the statistics to pinned memory."""
+        row = self._rows.allocate()
+        if row is None and self._under_way:
+            self.hand_over()
+            row = self._rows.allocate()
+        if row is None:
+            return False
+        number, numbers = row
+        put = functools.partial(device_statistics.put_row, slot, tensor.dtype, tensor.shape)
+        return self._begin(
+            slot, tensor.device, number, put, lambda: self._accelerator.reduce(tensor, numbers)
+        )
 
     def _what_to_copy(
         self, slot: TensorSlot, tensor: torch.Tensor
@@ -127,37 +171,42 @@ class DeviceCopies:
                     tensor.device,
                     error,
                 )
+        if steps := slot.sample_steps(tensor.shape):
+            tensor = tensor[tuple(slice(None, None, step) for step in steps)]
         source = _each_once(tensor.detach().resolve_conj().resolve_neg())
         if source.shape == tensor.shape:
             return source.contiguous(), slot.put_copy
         shape = tensor.shape
         return source.contiguous(), lambda copy: slot.put_copy(copy.expand(shape))
 
-    def _allocate(self, source: torch.Tensor) -> torch.Tensor | None:
-        copy = self._memory.allocate(source.shape, source.dtype)
+    def _allocate(self, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor | None:
+        copy = self._memory.allocate(shape, dtype)
         if copy is None and self._under_way:
             self.hand_over()
-            copy = self._memory.allocate(source.shape, source.dtype)
+            copy = self._memory.allocate(shape, dtype)
         return copy
 
     def _begin(
         self,
         slot: TensorSlot,
-        source: torch.Tensor,
-        copy: torch.Tensor,
-        put: Callable[[torch.Tensor], None],
+        device: torch.device,
+        copy: torch.Tensor | int,
+        put: Callable[[Any], None],
+        start: Callable[[], torch.Stream],
     ) -> bool:
+        """Calls `start`, which makes the device fill `copy`, for `put` to take later."""
         try:
-            stream = self._accelerator.copy(source, copy)
+            stream = start()
+            self._device = device
             event = self._events.get(stream)
             if event is None:
-                event = self._events[stream] = self._accelerator.make_event(source.device)
+                event = self._events[stream] = self._accelerator.make_event(device)
             event.record(stream)  # again: it marks the last of the copies
         except Exception as error:
             self._is_off = True  # the memory of the copies that began is never reused
             _logger.warning(
                 "tensors on '%s' are copied one by one, and the training waits for each: %r",
-                source.device,
+                device,
                 error,
             )
             return False
@@ -196,6 +245,9 @@ class _Receiver:
     def needs_elements(self) -> bool:
         return True
 
+    def sample_steps(self, shape: Sequence[int]) -> list[int]:
+        return []
+
     def skip(self, reason: str) -> None:
         """There is no copy."""
 
@@ -204,6 +256,9 @@ class TorchAccelerator:
     """The accelerator of this process, through the public names of torch."""
 
     _type: str | None = None
+
+    def __init__(self) -> None:
+        self._kernels: dict[torch.device, CudaStatistics | None] = {}
 
     def serves(self, device: torch.device) -> bool:
         """Returns whether tensors on `device` are on the accelerator.
@@ -230,6 +285,21 @@ class TorchAccelerator:
         """
         copy.copy_(source, non_blocking=True)
         return torch.accelerator.current_stream(source.device)
+
+    def has_kernel_for(self, tensor: torch.Tensor) -> bool:
+        """Whether `reduce` takes the tensor. Compiles the kernels for the first tensor of a
+        device."""
+        if tensor.device not in self._kernels:
+            self._kernels[tensor.device] = CudaStatistics.create(tensor.device)
+        kernels = self._kernels[tensor.device]
+        return kernels is not None and kernels.takes(tensor)
+
+    def reduce(self, tensor: torch.Tensor, numbers: int) -> torch.Stream:
+        """Starts to compute the statistics and returns the stream, the current one. They are
+        written to the address `numbers`, in pinned memory."""
+        kernels = self._kernels[tensor.device]
+        assert kernels is not None
+        return kernels.begin(tensor, numbers)
 
     def make_event(self, device: torch.device) -> torch.Event:
         """Returns an event of that type of device, which is not recorded yet."""

@@ -18,10 +18,9 @@ import torch
 
 from smdebug import _core
 
-# The statistics of a piece take 22 launches (28 for float64), whatever its size: an estimated tenth
-# of a millisecond of the program's time. Reducing a megabyte in host memory takes as long, so
-# smaller tensors are copied.
-_LEAST_BYTES = 1 << 20
+# The statistics of a piece take 22 launches (28 for float64), whatever its size. A smaller tensor
+# is copied and reduced in host memory in less time (benchmarks/device_statistics.py).
+_LEAST_BYTES = 3 << 20
 
 # Of a piece. Up to four float64 tensors of that size exist meanwhile, 64 MiB on the device.
 _MOST_ELEMENTS = 1 << 21
@@ -63,9 +62,16 @@ def put_statistics(
 ) -> None:
     """Captures a tensor of that dtype and shape in `slot`, by the `numbers` of its statistics."""
     whole = _core.TensorStatistics()
-    for row in numbers.view(-1, _NUMBERS).tolist():
+    for row in numbers.view(-1, NUMBERS).tolist():
         whole.merge(_statistics_from(row))
     slot.put_statistics(_NAMES[dtype], shape, whole)
+
+
+def put_row(
+    slot: _core.TensorSlot, dtype: torch.dtype, shape: Sequence[int], row: list[float]
+) -> None:
+    """As `put_statistics`, with the row of a tensor in one piece."""
+    slot.put_statistics(_NAMES[dtype], shape, _statistics_from(row))
 
 
 def _pieces(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
@@ -108,7 +114,7 @@ def _numbers_of(piece: torch.Tensor) -> tuple[torch.Tensor, ...]:
     )
 
 
-_NUMBERS = 10
+NUMBERS = 10  # in a row
 
 
 def _in_float64(piece: torch.Tensor) -> torch.Tensor:

@@ -28,7 +28,7 @@ class PinnedMemory:
         self._blocks: list[torch.Tensor] = []  # flat, of bytes; the last one is being filled
         self._used_bytes = 0  # of the last block; 0: nothing is in use
         self._next_bytes = _FIRST_BLOCK_BYTES
-        self._is_pinnable = True
+        self.is_pinnable: bool = True  # as far as known
 
     @property
     def held_bytes(self) -> int:
@@ -72,11 +72,11 @@ class PinnedMemory:
     def _make_block(self, count_bytes: int) -> torch.Tensor:
         # Tensors made in inference mode cannot be written to outside of it.
         with torch.inference_mode(False):
-            if self._is_pinnable:
+            if self.is_pinnable:
                 try:
                     return pinned(count_bytes)
                 except RuntimeError as error:
-                    self._is_pinnable = False
+                    self.is_pinnable = False
                     _logger.warning(
                         "host memory for copies from the device cannot be pinned, so copies take "
                         "longer: %s",
