@@ -499,6 +499,15 @@ class Collection:
     @is_optional.setter
     def is_optional(self, arg: bool, /) -> None: ...
 
+    @property
+    def max_elements(self) -> int:
+        """
+        The most elements of each tensor that are saved; 0 saves all. Of a larger tensor, every n-th index of each dimension is saved, unless another collection saves the whole tensor at that step.
+        """
+
+    @max_elements.setter
+    def max_elements(self, arg: int, /) -> None: ...
+
     def include(self, *patterns: str | list[str] | tuple[str, ...] | set[str], t: str | list[str] | tuple[str, ...] | set[str] | None = None) -> None:
         """
         Adds the tensors whose name contains a match of a pattern, or of any pattern of a list. `t` is one more.
@@ -1133,10 +1142,29 @@ class SchedulerFacts:
     @property
     def settings(self) -> dict[str, float]: ...
 
+class OperationFacts:
+    """
+    The operation that made a loss not finite, for example "log of 0": `elements` of the `size` elements of its argument are outside of what it is defined for.
+    """
+
+    def __init__(self, kind: str, *, step: int, elements: int, size: int) -> None: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def step(self) -> int: ...
+
+    @property
+    def elements(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
 class LoopFacts:
     """The facts of the loop around a model."""
 
-    def __init__(self, *, autocast_dtype: str = '', schedulers: Sequence[SchedulerFacts] = [], scaled_clippings: int = 0, scaled_clipping_limit: float | None = None, log_hides_not_finite: bool = False) -> None: ...
+    def __init__(self, *, autocast_dtype: str = '', schedulers: Sequence[SchedulerFacts] = [], scaled_clippings: int = 0, scaled_clipping_limit: float | None = None, log_hides_not_finite: bool = False, not_finite_by: OperationFacts | None = None) -> None: ...
 
     @property
     def autocast_dtype(self) -> str: ...
@@ -1152,6 +1180,9 @@ class LoopFacts:
 
     @property
     def log_hides_not_finite(self) -> bool: ...
+
+    @property
+    def not_finite_by(self) -> OperationFacts | None: ...
 
 class RunFacts:
     """
@@ -1243,6 +1274,11 @@ class TensorSlot:
     def needs_elements(self) -> bool:
         """
         Returns whether the open step saves more of the tensor than its statistics. False if it is not due.
+        """
+
+    def sample_steps(self, shape: Sequence[int]) -> list[int]:
+        """
+        Returns the distance between the indices of each dimension that are saved of a tensor of that shape; empty if all are.
         """
 
     def put_statistics(self, dtype: str, shape: Sequence[int], statistics: TensorStatistics) -> None:

@@ -263,6 +263,22 @@ void bind_loop(nb::module_& m) {
       .def_ro("steps", &SchedulerFacts::steps)
       .def_ro("updates", &SchedulerFacts::updates)
       .def_ro("settings", &SchedulerFacts::settings);
+  nb::class_<OperationFacts>(
+      m, "OperationFacts",
+      "The operation that made a loss not finite, for example \"log of 0\": "
+      "`elements` of the `size` elements of its argument are outside of what "
+      "it is defined for.")
+      .def(
+          "__init__",
+          [](OperationFacts* self, std::string kind, Step step,
+             std::uint64_t elements, std::uint64_t size) {
+            new (self) OperationFacts{std::move(kind), step, elements, size};
+          },
+          "kind"_a, nb::kw_only(), "step"_a, "elements"_a, "size"_a)
+      .def_ro("kind", &OperationFacts::kind)
+      .def_ro("step", &OperationFacts::step)
+      .def_ro("elements", &OperationFacts::elements)
+      .def_ro("size", &OperationFacts::size);
   nb::class_<LoopFacts>(m, "LoopFacts", "The facts of the loop around a model.")
       .def(
           "__init__",
@@ -270,21 +286,25 @@ void bind_loop(nb::module_& m) {
              std::vector<SchedulerFacts> schedulers,
              std::uint64_t scaled_clippings,
              std::optional<double> scaled_clipping_limit,
-             bool log_hides_not_finite) {
-            new (self) LoopFacts{std::move(autocast_dtype),
-                                 std::move(schedulers), scaled_clippings,
-                                 scaled_clipping_limit, log_hides_not_finite};
+             bool log_hides_not_finite,
+             std::optional<OperationFacts> not_finite_by) {
+            new (self)
+                LoopFacts{std::move(autocast_dtype), std::move(schedulers),
+                          scaled_clippings,          scaled_clipping_limit,
+                          log_hides_not_finite,      std::move(not_finite_by)};
           },
           nb::kw_only(), "autocast_dtype"_a = "",
           "schedulers"_a = std::vector<SchedulerFacts>(),
           "scaled_clippings"_a = 0,
           "scaled_clipping_limit"_a.none() = nb::none(),
-          "log_hides_not_finite"_a = false)
+          "log_hides_not_finite"_a = false,
+          "not_finite_by"_a.none() = nb::none())
       .def_ro("autocast_dtype", &LoopFacts::autocast_dtype)
       .def_ro("schedulers", &LoopFacts::schedulers)
       .def_ro("scaled_clippings", &LoopFacts::scaled_clippings)
       .def_ro("scaled_clipping_limit", &LoopFacts::scaled_clipping_limit)
-      .def_ro("log_hides_not_finite", &LoopFacts::log_hides_not_finite);
+      .def_ro("log_hides_not_finite", &LoopFacts::log_hides_not_finite)
+      .def_ro("not_finite_by", &LoopFacts::not_finite_by);
 }
 
 }  // namespace

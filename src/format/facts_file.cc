@@ -131,13 +131,22 @@ Json list_json(const std::vector<Facts>& all) {
   return list;
 }
 
+Json operation_json(const std::optional<OperationFacts>& operation) {
+  if (!operation) return Json();
+  return Json::Object{{"kind", operation->kind},
+                      {"step", operation->step},
+                      {"elements", operation->elements},
+                      {"size", operation->size}};
+}
+
 Json to_json(const LoopFacts& loop) {
   return Json::Object{
       {"autocast_dtype", text_or_null(loop.autocast_dtype)},
       {"schedulers", list_json(loop.schedulers)},
       {"scaled_clippings", loop.scaled_clippings},
       {"scaled_clipping_limit", number_or_null(loop.scaled_clipping_limit)},
-      {"log_hides_not_finite", loop.log_hides_not_finite}};
+      {"log_hides_not_finite", loop.log_hides_not_finite},
+      {"not_finite_by", operation_json(loop.not_finite_by)}};
 }
 
 // --- parsing ---
@@ -332,6 +341,15 @@ Status parse_list(const Json& json, std::string_view key,
   return {};
 }
 
+Status parse_into(const Json& json, OperationFacts& operation) {
+  SMD_TRY(operation.kind, json.string_at("kind"));
+  SMD_TRY(operation.step, json.int_at("step"));
+  if (operation.step < 0) return out_of_range("step");
+  SMD_TRY(operation.elements, count_at(json, "elements"));
+  SMD_TRY(operation.size, count_at(json, "size"));
+  return {};
+}
+
 Status parse_into(const Json& json, LoopFacts& loop) {
   SMD_TRY(loop.autocast_dtype, optional_text_at(json, "autocast_dtype"));
   SMD_CHECK_OK(parse_list(json, "schedulers", loop.schedulers));
@@ -339,6 +357,11 @@ Status parse_into(const Json& json, LoopFacts& loop) {
   SMD_TRY(loop.scaled_clipping_limit,
           optional_number_at(json, "scaled_clipping_limit"));
   SMD_TRY(loop.log_hides_not_finite, json.bool_at("log_hides_not_finite"));
+  if (is_given(json, "not_finite_by")) {
+    Status parsed =
+        parse_into(*json.find("not_finite_by"), loop.not_finite_by.emplace());
+    if (!parsed) return std::move(parsed).error().within("not_finite_by");
+  }
   return {};
 }
 

@@ -77,6 +77,7 @@ RunFacts facts_of_all_kinds() {
   facts.loop.scaled_clippings = 9;
   facts.loop.scaled_clipping_limit = 1.5;
   facts.loop.log_hides_not_finite = true;
+  facts.loop.not_finite_by = {"log of 0", 7, 3, 320};
   return facts;
 }
 
@@ -212,6 +213,8 @@ TEST(FactsFile, ThatIsBrokenSaysWhatItShouldContain) {
   fails_with(changed_facts("\"log_hides_not_finite\": true",
                            "\"log_hides_not_finite\": 1"),
              "loop: 'log_hides_not_finite' should be a boolean");
+  fails_with(changed_facts("\"elements\": 3", "\"elements\": -3"),
+             "loop: not_finite_by: 'elements' is out of range");
   fails_with(changed_facts("\"loop\": {", "\"loop\": 1, \"x\": {"),
              "'loop' should be an object");
   fails_with("[]", "");

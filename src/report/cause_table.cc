@@ -37,6 +37,8 @@ constexpr Kinds kWrongInput = {"probabilities for", "scores for", "broadcast",
                                "all labels are ignored"};
 constexpr Kinds kWrongValues = {"the same output for all samples",
                                 "targets that the model cannot give"};
+constexpr Kinds kUndefined = {"log of", "division by 0", "undefined power",
+                              "overflow of", "mean of no"};
 constexpr Kinds kWholeModel = {"the whole model"};
 constexpr Kinds kDeadAtOnce = {"dead from the first step on"};
 constexpr Kinds kDeadLater = {"dead after updates"};
@@ -49,8 +51,15 @@ constexpr Kinds kMispredicted = {"a class is mispredicted"};
 constexpr Kinds kLargerClass = {"a class is larger"};
 constexpr Kinds kRareClass = {"a rare class"};
 
+constexpr Findings kOperationFindings = {{"ExplodingTensor"},
+                                         {"LossNotDecreasing", kLossNotFinite},
+                                         {"MixedPrecision", kHidden}};
+constexpr Effects kNotFiniteNumbers = {"numbers that are not finite",
+                                       kOperationFindings};
+
 constexpr Findings kNotFiniteFindings = {{"ExplodingTensor"},
                                          {"LossNotDecreasing", kLossNotFinite},
+                                         {"LossInput", kUndefined},
                                          {"MixedPrecision", kHidden}};
 constexpr Effects kNotFinite = {"numbers that are not finite",
                                 kNotFiniteFindings};
@@ -172,6 +181,8 @@ constexpr Group kByRisingLoss = {&kNotFinite, &kDying, &kVanishing,
                                  &kSameOutput};
 constexpr Group kByNotFinite = {&kNotFiniteLoss, &kSkippedUpdates, &kStanding,
                                 &kDying, &kSameOutput};
+constexpr Group kByOperation = {&kNotFiniteNumbers, &kSkippedUpdates,
+                                &kStanding, &kDying, &kSameOutput};
 constexpr Group kByVanishing = {&kStanding, &kResting, &kSameOutput};
 constexpr Group kByResting = {&kStanding};
 constexpr Group kByDeepTrees = {&kOverfit};
@@ -264,6 +275,9 @@ constexpr CauseRow kRows[] = {
      .finding = {"LossNotDecreasing", kLossRises},
      .effects = kByRisingLoss,
      .must_precede = true},
+    {.stage = Stage::symptom,
+     .finding = {"LossInput", kUndefined},
+     .effects = kByOperation},
     {.stage = Stage::symptom,
      .finding = {"ExplodingTensor"},
      .effects = kByNotFinite,

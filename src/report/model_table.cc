@@ -177,6 +177,10 @@ std::string loop_text(const LoopFacts& loop) {
   if (loop.log_hides_not_finite) {
     text += "log: the trainer leaves out losses that are NaN or infinite\n";
   }
+  if (const auto& operation = loop.not_finite_by) {
+    text += fmt::format("loss: not finite at step {} by {}\n", operation->step,
+                        operation->kind);
+  }
   return text.empty() ? "" : "\n" + text;
 }
 

@@ -80,6 +80,7 @@ TEST(ModelTable, ListsSchedulersAndWhatTheLoopDoes) {
   net.loop.autocast_dtype = "bfloat16";
   net.loop.scaled_clippings = 3;
   net.loop.log_hides_not_finite = true;
+  net.loop.not_finite_by = {"log of 0", 7, 3, 320};
   EXPECT_THAT(
       model_text(std::vector<WorkerFacts>{{"worker_0", net}}),
       HasSubstr("\n"
@@ -92,7 +93,8 @@ TEST(ModelTable, ListsSchedulersAndWhatTheLoopDoes) {
                 "clipping: some gradients were clipped while they carried the "
                 "scale of a gradient scaler\n"
                 "log: the trainer leaves out losses that are NaN or "
-                "infinite\n"));
+                "infinite\n"
+                "loss: not finite at step 7 by log of 0\n"));
 }
 
 TEST(ModelTable, NamesAnOptimizerThatKeepsItsGradients) {

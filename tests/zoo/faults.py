@@ -280,7 +280,9 @@ FAULTS = (
         ("ExplodingTensor",),
         ("perceptron", "small_table", "convolutions"),
         _log_of_zero,
-        hinted_by=("LossNotDecreasing: suddenly not finite",),
+        # Where all scores of a sample are below 0, their shares are divided by 0 first.
+        named_by=("LossInput: log of 0", "LossInput: division by 0"),
+        hinted_by=("ExplodingTensor", "LossNotDecreasing: suddenly not finite"),
     ),
     Fault(
         "dead ReLU",

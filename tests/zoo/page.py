@@ -55,6 +55,11 @@ REASONS = {
         "that are minimized in turn, and those of models that a step calls several times, may "
         "rise up to a thousandfold; trees memorize shuffled labels"
     ),
+    "NoGeneralization": (
+        "it compares the validation loss with that of a guess; a network that memorizes a small "
+        "training set, or shuffled labels, often stays near a guess or was better before; MXNet "
+        "reports no losses that it can use"
+    ),
     "Overfit": (
         "it fires if the training loss continues toward 0 after the validation loss has reached "
         "its minimum, even though the accuracy stays good on both sets"

@@ -158,6 +158,20 @@ struct SchedulerFacts {
                          const SchedulerFacts&) = default;
 };
 
+// The operation that made a loss not finite: in the graph of the first such
+// loss, one whose argument is finite and outside of what it is defined for.
+struct OperationFacts {
+  // "log of 0", "log of a negative number", "division by 0", "undefined power",
+  // "overflow of exp" or "mean of no elements"
+  std::string kind;
+  Step step = 0;               // the global step of the loss
+  std::uint64_t elements = 0;  // of the argument that are outside
+  std::uint64_t size = 0;      // of the argument
+
+  friend bool operator==(const OperationFacts&,
+                         const OperationFacts&) = default;
+};
+
 // The facts of the loop around a model.
 struct LoopFacts {
   std::string autocast_dtype;  // when a model was called; empty: none seen
@@ -168,6 +182,7 @@ struct LoopFacts {
   std::optional<double> scaled_clipping_limit;
   // Whether the trainer leaves losses that are not finite out of its log.
   bool log_hides_not_finite = false;
+  std::optional<OperationFacts> not_finite_by = {};  // none: unknown
 
   friend bool operator==(const LoopFacts&, const LoopFacts&) = default;
 };

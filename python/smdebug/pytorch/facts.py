@@ -159,6 +159,7 @@ class FactsReport:
         step = self._session.step[0]
         self.model_inputs.note_not_finite(step)
         self.loss_inputs.note_not_finite(loss, step)
+        self.loop.note_not_finite(loss, step)
 
     def _describe(self) -> None:
         optimizers = self._known_optimizers()

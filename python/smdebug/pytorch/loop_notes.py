@@ -15,6 +15,8 @@ import torch
 from smdebug import _core
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
+from smdebug.pytorch.bad_operations import operation_of
+from smdebug.pytorch.loss_inputs import can_read
 
 if TYPE_CHECKING:
     from smdebug.pytorch.roots import Root
@@ -46,6 +48,7 @@ class LoopNotes:
         self._clippings = 0
         self._limit: float | None = None
         self._hides_nan: bool | None = None
+        self._not_finite_by: _core.OperationFacts | None = None
         self._is_off = False
 
     def facts(self, optimizers: list[Any]) -> _core.LoopFacts:
@@ -56,6 +59,7 @@ class LoopNotes:
             scaled_clippings=self._clippings,
             scaled_clipping_limit=self._limit,
             log_hides_not_finite=bool(self._hides_nan),
+            not_finite_by=self._not_finite_by,
         )
 
     def note_call(self, root: Root) -> None:
@@ -75,6 +79,15 @@ class LoopNotes:
         if self._hides_nan is None:
             self._hides_nan = _trainer_hides_nan()
             self.version += self._hides_nan
+
+    def note_not_finite(self, loss: torch.Tensor, step: int) -> None:
+        """Searches the operation that made a loss NaN or infinite, before its backward pass."""
+        try:
+            if loss.grad_fn is not None and can_read(loss):
+                self._not_finite_by = operation_of(loss, step)
+                self.version += self._not_finite_by is not None
+        except Exception as error:  # a graph may have nodes of other libraries
+            _logger.debug("the operation that made a loss not finite is unknown: %r", error)
 
     def note_update(self, optimizer: Any) -> None:
         """Notes that an optimizer is about to act."""

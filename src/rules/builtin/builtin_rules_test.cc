@@ -109,7 +109,10 @@ TEST(BuiltinRules, CallAFindingFatalIfItIsNotFiniteOrDivergesOrNothingTrains) {
       testing::ElementsAre(
           "ExplodingTensor", "LabelsAndInputs: inputs that are not finite",
           "LabelsAndInputs: targets that are not finite",
-          "LossInput: all labels are ignored",
+          "LossInput: all labels are ignored", "LossInput: log of 0",
+          "LossInput: log of a negative number", "LossInput: division by 0",
+          "LossInput: undefined power", "LossInput: overflow of exp",
+          "LossInput: mean of no elements",
           "LossNotDecreasing: the loss is not finite",
           "LossNotDecreasing: the loss grew until it was not finite",
           "LossNotDecreasing: the loss was suddenly not finite",

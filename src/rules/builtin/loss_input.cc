@@ -10,7 +10,8 @@
 // whatever `from_logits` is: then its loss is one of probabilities.
 //
 // Of losses that are written out in elementary operations, it sees only a
-// difference that pairs predictions with all targets. It does not see losses
+// difference that pairs predictions with all targets, and the operation that
+// makes a loss not finite. It does not see losses
 // in compiled code and custom functions, the shapes of an L1 loss and the input
 // of a KL divergence unless they are modules, and an input that is a constant
 // because the data are.
@@ -120,6 +121,39 @@ const Advice kAdvice[] = {
               "binary cross entropy",
      .advice = "remove the last activation, or transform the targets to its "
                "range"},
+    // Those of operations that make a loss not finite, see OperationFacts.
+    {.when = "log of 0",
+     .cause = "a probability that has become 0, in a loss that takes its "
+              "logarithm",
+     .advice = "compute the loss from the scores before the softmax or sigmoid "
+               "(F.cross_entropy, F.binary_cross_entropy_with_logits), or "
+               "limit the argument: torch.log(p.clamp_min(1e-7))",
+     .severity = Severity::fatal},
+    {.when = "log of a negative number",
+     .cause = "scores where the logarithm expects probabilities",
+     .advice = "apply softmax or sigmoid first, or compute the loss from the "
+               "scores (F.cross_entropy, F.binary_cross_entropy_with_logits)",
+     .severity = Severity::fatal},
+    {.when = "division by 0",
+     .cause = "a divisor that has become 0, such as a count, a norm or a "
+              "standard deviation",
+     .advice = "add a small number to the divisor, or leave out the samples "
+               "for which it is 0",
+     .severity = Severity::fatal},
+    {.when = "undefined power",
+     .cause = "a fractional power of a negative number, or a negative power of "
+              "0",
+     .advice = "limit the base from below: x.clamp_min(1e-7)",
+     .severity = Severity::fatal},
+    {.when = "overflow of exp",
+     .cause = "exp of a number above 88, beyond which float32 has no numbers",
+     .advice = "use torch.logsumexp, softmax or log_softmax, which subtract "
+               "the largest score first, or limit the argument",
+     .severity = Severity::fatal},
+    {.when = "mean of no elements",
+     .cause = "a mask that selects no element of the batch",
+     .advice = "skip such batches, or divide the sum by max(count, 1)",
+     .severity = Severity::fatal},
 };
 
 // Steps that must agree if only values show a fault: as many as are measured.
@@ -130,6 +164,12 @@ constexpr std::uint64_t kStepsForLabels = 5;
 constexpr double kLeastOutside = 0.1;
 // Whole numbers that occur less often may be amounts rather than classes.
 constexpr std::uint64_t kLabelsPerClass = 8;
+
+// Null for a kind that this version does not know.
+const Advice* advice_on(const OperationFacts& operation) {
+  const auto found = std::ranges::find(kAdvice, operation.kind, &Advice::when);
+  return found == std::ranges::end(kAdvice) ? nullptr : found;
+}
 
 std::int64_t elements(const std::vector<std::int64_t>& shape) {
   std::int64_t count = 1;
@@ -339,6 +379,12 @@ class LossInput : public Rule {
   }
 
   std::optional<Finding> judge(const RunFacts& facts, std::string_view worker) {
+    if (const auto& operation = facts.loop.not_finite_by) {
+      if (const Advice* advice = advice_on(*operation)) {
+        count_judged();
+        return describe(*operation, *advice, facts, worker);
+      }
+    }
     for (const LossFacts& loss : facts.losses) {
       if (!loss.input) continue;
       most_steps_ = std::max(most_steps_, loss.input->steps);
@@ -370,6 +416,31 @@ class LossInput : public Rule {
     return finding;
   }
 
+  Finding describe(const OperationFacts& operation, const Advice& advice,
+                   const RunFacts& facts, std::string_view worker) const {
+    Finding finding;
+    Evidence& evidence = finding.evidence.emplace_back();
+    evidence.tensor =
+        facts.losses.empty() ? "loss_output_0" : facts.losses[0].tensor;
+    evidence.worker = worker;
+    evidence.step = last_;
+    evidence.quantity = "elements of the argument";
+    evidence.value = static_cast<double>(operation.elements);
+    evidence.relation = ">";
+    evidence.threshold = 0;
+    const std::string place =
+        operation.size == 0
+            ? ""
+            : fmt::format(", in {} of the {} of its argument",
+                          operation.elements,
+                          count_text(operation.size, "element"));
+    finding.message = fmt::format("{}: the loss is not finite at step {}: {}{}",
+                                  tensor_text(evidence.tensor, worker),
+                                  operation.step, operation.kind, place);
+    set_advice(finding, advice);
+    return finding;
+  }
+
   std::uint64_t num_steps_;
   std::map<std::string, ComingFacts, std::less<>> coming_;  // by worker
   StepId last_;
@@ -390,7 +461,8 @@ const RuleFactory kLossInput = {
         "pairs. Fires after 5 steps if all labels are ignored, and after 10 if "
         "all samples have the same output or at least a tenth of the targets "
         "is out of reach of the last activation, as the labels of three "
-        "classes are for one output.",
+        "classes are for one output. Fires at once if an operation of the loss "
+        "made it NaN or infinite, such as the log of 0.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<LossInput>,

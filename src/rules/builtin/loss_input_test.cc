@@ -76,6 +76,30 @@ TEST(LossInput, FindsASoftmaxBeforeACrossEntropy) {
   EXPECT_EQ(rule.verdict().evidence.size(), 1u);
 }
 
+TEST(LossInput, NamesTheOperationThatMadeALossNotFinite) {
+  RunFacts facts;
+  facts.step = 1;
+  facts.losses = {{"loss_output_0", "cross_entropy", "mean", -100, {}}};
+  facts.loop.not_finite_by = {"log of 0", 0, 3, 320};
+  RuleHarness rule("LossInput");
+  rule.knows(facts, "worker_0");
+  EXPECT_TRUE(rule.fires_at(StepBuilder(2).with_scalar("Loss", 1)));
+  EXPECT_EQ(rule.verdict().message,
+            "loss_output_0: the loss is not finite at step 0: log of 0, in 3 "
+            "of the 320 elements of its argument");
+  EXPECT_EQ(rule.verdict().severity, Severity::fatal);
+  EXPECT_THAT(rule.verdict().cause, HasSubstr("a probability"));
+}
+
+TEST(LossInput, PassesAnOperationThatItDoesNotKnow) {
+  RunFacts facts;
+  facts.step = 1;
+  facts.loop.not_finite_by = {"an operation of a later version", 0, 3, 320};
+  RuleHarness rule("LossInput");
+  rule.knows(facts, "worker_0");
+  EXPECT_FALSE(rule.fires_at(StepBuilder(2).with_scalar("Loss", 1)));
+}
+
 TEST(LossInput, PassesWhatACrossEntropyTakes) {
   EXPECT_FALSE(fires(cross_entropy()));
   EXPECT_FALSE(
