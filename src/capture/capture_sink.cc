@@ -67,13 +67,17 @@ bool CaptureSink::is_sampled(const SlotState& slot, const SaveSpec& spec,
 
 void CaptureSink::capture(SlotState& slot, const SaveSpec& spec,
                           const TensorView& tensor) {
-  with_kept(slot, spec, tensor, [&](const TensorView& kept) {
-    if (!is_capturable(slot, kept)) return;
-    report_expanded(slot, spec, kept);
-    put_in_lane(slot, kept, [&](Lane& lane) {
-      return lane.put(slot, spec, kept, sequence_);
-    });
+  if (!is_capturable(slot, tensor)) return;
+  report_expanded(slot, spec, tensor);
+  put_in_lane(slot, tensor, [&](Lane& lane) {
+    return lane.put(slot, spec, tensor, sequence_);
   });
+}
+
+void CaptureSink::capture_kept(SlotState& slot, const SaveSpec& spec,
+                               const TensorView& tensor) {
+  with_kept(slot, spec, tensor,
+            [&](const TensorView& kept) { capture(slot, spec, kept); });
 }
 
 void CaptureSink::capture_statistics(SlotState& slot, const SaveSpec& spec,

@@ -62,7 +62,10 @@ class CaptureSink {
     return capturing_.load(std::memory_order_relaxed);
   }
   void capture(SlotState& slot, const SaveSpec& spec, const TensorView& tensor);
-  // Whether `capture` keeps a sample of a tensor of that shape.
+  // The same with the elements that the spec limits: all, or a sample.
+  void capture_kept(SlotState& slot, const SaveSpec& spec,
+                    const TensorView& tensor);
+  // Whether `capture_kept` keeps a sample of a tensor of that shape.
   static bool is_sampled(const SlotState& slot, const SaveSpec& spec,
                          std::span<const std::int64_t> shape);
   // `tensor` has a dtype and a shape, but no elements.

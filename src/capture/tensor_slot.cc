@@ -29,8 +29,13 @@ bool may_match(const Plan& plan, const std::string& prefix) {
 
 void TensorSlot::put(const TensorView& tensor) const {
   CaptureSink& sink = session_->sink;
-  if (const SaveSpec* spec = due_spec(sink, *state_))
+  const SaveSpec* spec = due_spec(sink, *state_);
+  if (spec == nullptr) return;
+  if (spec->max_elements == 0) {
     sink.capture(*state_, *spec, tensor);
+  } else {
+    sink.capture_kept(*state_, *spec, tensor);
+  }
 }
 
 bool TensorSlot::put_on_device(const void* tensor) const {
