@@ -32,7 +32,8 @@ def plain():
     return trained(None, None)
 
 
-@pytest.mark.parametrize("seed", seeds(40))
+# The first has no text among the patterns of losses.
+@pytest.mark.parametrize("seed", [715805045, *seeds(40)])
 def test_a_training_is_the_same_whatever_its_hook_is_told(seed, out_dir, plain):
     configuration = Configuration(seed, ODD)
     hook = configuration.hook(smd.Hook, out_dir)

@@ -7,6 +7,7 @@ begins or the hook is closed. Names are Gluon's; the core decides which tensors 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -360,7 +361,10 @@ def _blocks_in(block: gluon.Block) -> list[gluon.Block]:
 def _patterns_of_losses(collection: Collection, names: Iterable[str]) -> list[str]:
     """Returns patterns for the loss blocks that the collection's own patterns do not match."""
     outputs = {f"{name}_output_0": re.escape(name) for name in names}
-    for known in _core.find_names(list(outputs), list(collection.include_regex)):
-        del outputs[known]
+    for pattern in collection.include_regex:
+        # A script may have added anything to the list. The core logs what it ignores.
+        with contextlib.suppress(TypeError, SMDebugValueError):
+            for known in _core.find_names(list(outputs), [pattern]):
+                del outputs[known]
     missed = list(outputs.values())
     return [f"^(?:{'|'.join(missed)})_output_"] if missed else []
