@@ -33,6 +33,11 @@ def complain(reason: str) -> None:
         pass
 
 
+def complain_of(error: Exception) -> None:
+    """Prints the error that keeps the run from being recorded. Never raises."""
+    complain(f"{type(error).__name__}: {error}")
+
+
 def _start(framework: str) -> None:
     try:
         import importlib
@@ -41,7 +46,7 @@ def _start(framework: str) -> None:
         launch = importlib.import_module(f"smdebug.{FRAMEWORKS[framework]}.launch")
         launch.watch(json.loads(os.environ[VARIABLE]))
     except Exception as error:
-        complain(repr(error))
+        complain_of(error)
 
 
 def _watch_imports() -> None:

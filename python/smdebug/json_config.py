@@ -41,7 +41,7 @@ def create_hook_from_json_config(
     file = _load(path, hook_cls.make_framework(), default_values)
     for warning in file.warnings:
         _logger.warning("%s", warning)
-    return _make_hook(hook_cls, file.config)
+    return _make_hook(hook_cls, file.config, path)
 
 
 def get_json_config_as_dict(json_config_path: Path | None = None) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def _load(
     return _core.parse_hook_config(json.dumps(whole), path, framework, job)
 
 
-def _make_hook(hook_cls: type[HookClass], config: _core.HookConfig) -> HookClass:
+def _make_hook(hook_cls: type[HookClass], config: _core.HookConfig, path: str) -> HookClass:
     options: dict[str, Any] = {}
     if config.tensorboard_dir is not None:
         options = {"export_tensorboard": True, "tensorboard_dir": config.tensorboard_dir}
@@ -89,8 +89,8 @@ def _make_hook(hook_cls: type[HookClass], config: _core.HookConfig) -> HookClass
             continue
         if name not in hook_cls.adapter_options:
             raise SMDebugValueError(
-                f"{hook_cls.__module__}.{hook_cls.__name__} has no '{name}'; "
-                "remove it from the configuration"
+                f"{path}: HookParameters.{name}: {hook_cls.__module__}.{hook_cls.__name__} has no "
+                f"'{name}'; remove it"
             )
         options[name] = value
     hook = hook_cls(

@@ -208,7 +208,7 @@ def test_a_json_file_makes_a_hook_that_takes_its_data_later(tmp_path, out_dir):
 def test_a_json_file_with_what_only_others_have_is_refused(option, tmp_path, out_dir):
     path = tmp_path / "hook.json"
     path.write_text(json.dumps({"LocalPath": out_dir, "HookParameters": option}))
-    with pytest.raises(SMDebugValueError, match=f"has no '{next(iter(option))}'"):
+    with pytest.raises(SMDebugValueError, match=f"hook.json: .* has no '{next(iter(option))}'"):
         smd.Hook.create_from_json_file(str(path))
 
 

@@ -17,7 +17,7 @@ import mxnet
 from mxnet import autograd, gluon
 
 from smdebug._core import ModeKeys, StepPolicy
-from smdebug.autostart import complain
+from smdebug.autostart import complain, complain_of
 from smdebug.launched_hook import make_hook
 from smdebug.mxnet import trainers
 from smdebug.mxnet.arrays import arrays_in, is_symbolic
@@ -176,7 +176,7 @@ class Launch:
 
     def _give_up(self, error: Exception) -> None:
         self._stop_finding()
-        complain(repr(error))
+        complain_of(error)
         if self._hook is not None:
             self._hook.close()
 

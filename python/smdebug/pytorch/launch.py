@@ -26,7 +26,7 @@ from torch.optim.optimizer import (
 
 from smdebug import current_hook
 from smdebug._core import ModeKeys, StepPolicy
-from smdebug.autostart import complain
+from smdebug.autostart import complain, complain_of
 from smdebug.launched_hook import MOST_MODELS, is_recorded, make_hook, settings_of_model
 from smdebug.log import get_logger
 from smdebug.pytorch.backward_watch import BackwardWatch
@@ -354,7 +354,7 @@ class Launch:
     def _give_up(self, error: Exception) -> None:
         self._has_failed = True
         self._stop_finding()
-        complain(repr(error))
+        complain_of(error)
         if self.hook is not None:
             self.hook.close()
 
@@ -387,7 +387,7 @@ def _note_updates(launch: Launch) -> None:
                 has_noted = True
                 _note_gaps(hooks)
         except Exception as error:
-            complain(repr(error))
+            complain_of(error)
 
     register_optimizer_step_pre_hook(note)
 

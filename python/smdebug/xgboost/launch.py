@@ -18,7 +18,7 @@ import xgboost
 from xgboost import collective
 from xgboost.callback import CallbackContainer
 
-from smdebug.autostart import VARIABLE, complain
+from smdebug.autostart import VARIABLE, complain_of
 from smdebug.launched_hook import make_hook
 from smdebug.log import get_logger
 from smdebug.save_config import SaveConfig
@@ -140,7 +140,7 @@ class Launch:
             self._hook = _make_launched_hook(self._settings)
             return [self._hook, *callbacks]
         except Exception as error:
-            complain(repr(error))
+            complain_of(error)
             return callbacks
 
     def show_data(
@@ -162,7 +162,7 @@ class Launch:
             self._hook.use_data(model, dtrain, [matrix for matrix, _ in evals or []])
         except Exception as error:
             self._container = None
-            complain(repr(error))
+            complain_of(error)
 
     def _takes(self, container: CallbackContainer) -> bool:
         """Returns whether this training is recorded. Steps of several would be judged as one."""
