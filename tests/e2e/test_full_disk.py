@@ -12,9 +12,9 @@ from launched_script import SMDEBUG
 SCRIPT = """
 import torch
 model = torch.nn.Linear(64, 64)
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
 for _ in range(1000):
-    loss = model(torch.ones(8, 64)).pow(2).mean()
+    loss = model(torch.randn(8, 64)).pow(2).mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
