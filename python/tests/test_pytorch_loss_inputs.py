@@ -101,6 +101,14 @@ def test_log_probabilities_are_known_as_such():
     assert (one.function, one.activation, one.values) == ("nll_loss", "Log", "log_probabilities")
 
 
+def test_a_log_softmax_over_the_batch_is_seen():
+    one = the_input(lambda p: functional.nll_loss(p.log_softmax(0), classes()))
+    assert (one.function, one.values) == ("cross_entropy", "log_probabilities_of_batch")
+    for dim in (1, -1):
+        one = the_input(lambda p, dim=dim: functional.nll_loss(p.log_softmax(dim), classes()))
+        assert one.values == ""
+
+
 def test_a_missing_log_softmax_is_seen_before_a_negative_log_likelihood():
     one = the_input(lambda p: functional.nll_loss(p, classes()))
     assert (one.function, one.activation, one.values) == ("nll_loss", "Linear", "scores")

@@ -34,11 +34,13 @@ constexpr Kinds kPartRests = {"a learning rate of 0", "no gradient"};
 constexpr Kinds kNoUpdate = {"nothing moves and no optimizer acts"};
 constexpr Kinds kZeroGradients = {"gradients of 0"};
 constexpr Kinds kWrongInput = {"probabilities for", "scores for", "broadcast",
-                               "all labels are ignored"};
+                               "all labels are ignored", "over the batch"};
 constexpr Kinds kWrongValues = {"the same output for all samples",
                                 "targets that the model cannot give"};
 constexpr Kinds kUndefined = {"log of", "division by 0", "undefined power",
                               "overflow of", "mean of no"};
+constexpr Kinds kWrongSign = {"the wrong sign"};
+constexpr Kinds kHighStart = {"far above a guess"};
 constexpr Kinds kWholeModel = {"the whole model"};
 constexpr Kinds kDeadAtOnce = {"dead from the first step on"};
 constexpr Kinds kDeadLater = {"dead after updates"};
@@ -136,7 +138,7 @@ constexpr Effects kLowRate = {"a learning rate that is too low",
 constexpr Findings kScalingFindings = {{"MixedPrecision", kNarrow}};
 constexpr Effects kScaling = {"trouble of mixed precision", kScalingFindings};
 
-constexpr Findings kHighFirstLossFindings = {{"InitialLoss"}};
+constexpr Findings kHighFirstLossFindings = {{"InitialLoss", kHighStart}};
 constexpr Effects kHighFirstLoss = {"a first loss that is too high",
                                     kHighFirstLossFindings};
 
@@ -223,6 +225,9 @@ constexpr CauseRow kRows[] = {
      .explains_all_later = true},
     {.stage = Stage::wiring,
      .finding = {"LossInput", kWrongInput},
+     .explains_all_later = true},
+    {.stage = Stage::wiring,
+     .finding = {"InitialLoss", kWrongSign},
      .explains_all_later = true},
     {.stage = Stage::wiring,
      .finding = {"ParametersNotTrained", kNothingMoves},

@@ -49,7 +49,7 @@ const Verdict kHiddenNan = found("MixedPrecision", "a log that hides NaN");
 const Verdict kZeroWeights = found("PoorWeightInitialization", "weights of 0");
 const Verdict kLargeWeights =
     found("PoorWeightInitialization", "weights that are too large");
-const Verdict kHighFirstLoss = found("InitialLoss");
+const Verdict kHighFirstLoss = found("InitialLoss", "far above a guess");
 const Verdict kDeadAtOnce = found("DeadRelu", "dead from the first step on");
 const Verdict kDeadLater = found("DeadRelu", "dead after updates");
 const Verdict kStands = found("LossNotDecreasing", "the loss does not fall");

@@ -119,7 +119,8 @@ struct LossInputFacts {
   // any matrix product or convolution.
   std::string activation;
   // The kind of its elements: "probabilities", "log_probabilities",
-  // "scores" (neither).
+  // "scores" (neither), or "log_probabilities_of_batch", whose sum over the
+  // samples, not over the classes, is 1.
   std::string values;
   std::optional<double> ignored;  // the smallest share of ignored labels
   // Steps in which samples with different targets had the same output.

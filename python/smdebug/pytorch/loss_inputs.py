@@ -420,6 +420,8 @@ def _of_cross_entropy(node: Any, log_softmax: Any) -> _Input | None:
         measured.values = "log_probabilities"
     elif activation == "Softmax" and _were_probabilities(rows):
         measured.values = "probabilities"
+    if node is not None and dim == 0 and result.dim() > 1 and len(result) > 1:
+        measured.values = "log_probabilities_of_batch"
     target = None if node is None else saved_tensor(node, "target")
     if target is not None and is_plain(target):
         measured.ignored = _ignored(node, target)

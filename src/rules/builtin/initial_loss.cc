@@ -1,11 +1,14 @@
-// InitialLoss: a classifier begins with a much higher loss than a guess.
+// InitialLoss: a classifier begins with a much higher loss than a guess, or
+// with the loss of a guess times -1.
 //
 // A model with random weights should give each class about the same
 // probability, so that its loss is ln(classes). A much higher one means that it
 // is sure of wrong classes, and the first updates only undo that. Such a
 // training may still succeed, so the finding is advice. A model that was
-// trained before may be sure for good reasons, and is not judged. The original
-// has no such rule.
+// trained before may be sure for good reasons, and is not judged. A cross
+// entropy is never below 0: one of more than two classes that begins near
+// -ln(classes) was negated, and the training makes the model worse. The
+// original has no such rule.
 
 #include <algorithm>
 #include <cmath>
@@ -50,7 +53,8 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "initial weights of the last layer that are too large, such as "
+    {.when = "far above a guess",
+     .cause = "initial weights of the last layer that are too large, such as "
               "those of an embedding that it shares, or inputs that are not "
               "scaled: the model is sure of wrong classes before it has "
               "learned anything",
@@ -58,7 +62,15 @@ const Advice kAdvice[] = {
                "the inputs to a mean of 0 and a standard deviation of 1, until "
                "the first loss is about the logarithm of the number of classes",
      .severity = Severity::advice},
+    {.when = "the wrong sign",
+     .cause =
+         "a loss that was negated: the updates make the right classes less "
+         "likely, and the loss falls without limit",
+     .advice = "remove the minus sign: minimize the cross entropy itself"},
 };
+
+// The range, in losses of a guess, in which a negated first loss lies.
+constexpr double kLeastNegated = 0.5, kMostNegated = 2;
 
 class InitialLoss : public Rule {
  public:
@@ -165,6 +177,9 @@ class InitialLoss : public Rule {
     const auto is_high = [&](const Loss& loss) {
       return std::isfinite(loss.value) && loss.value > max_ratio_ * guess.loss;
     };
+    if (is_negated(losses, guess)) {
+      return describe_negated(tensor, losses.front(), guess, worker);
+    }
     if (!std::ranges::all_of(losses, is_high)) return std::nullopt;
     const Loss& first = losses.front();
     Finding finding;
@@ -185,6 +200,35 @@ class InitialLoss : public Rule {
     return finding;
   }
 
+  // The generator of an adversarial training may minimize the negative binary
+  // cross entropy of its discriminator.
+  static bool is_negated(const std::vector<Loss>& losses, const Guess& guess) {
+    const double first = -losses.front().value / guess.loss;
+    return guess.classes > 2 && first > kLeastNegated && first < kMostNegated &&
+           std::ranges::all_of(losses,
+                               [](const Loss& loss) { return loss.value < 0; });
+  }
+
+  static Finding describe_negated(const std::string& tensor, const Loss& first,
+                                  const Guess& guess, std::string_view worker) {
+    Finding finding;
+    finding.message = fmt::format(
+        "{}: the loss, a cross entropy, begins at {:.4g}, where a guess among "
+        "{} classes has {:.4g}, at {}",
+        tensor_text(tensor, worker), first.value, guess.classes, guess.loss,
+        step_text(first.step));
+    set_advice(finding, kAdvice[1]);
+    Evidence& evidence = finding.evidence.emplace_back();
+    evidence.tensor = tensor;
+    evidence.worker = worker;
+    evidence.step = first.step;
+    evidence.quantity = "loss";
+    evidence.value = first.value;
+    evidence.relation = "<";
+    evidence.threshold = 0;
+    return finding;
+  }
+
   double max_ratio_;
   std::size_t num_steps_;
   std::map<std::string, Worker, std::less<>> workers_;
@@ -195,11 +239,15 @@ class InitialLoss : public Rule {
 
 const RuleFactory kInitialLoss = {
     .name = "InitialLoss",
-    .summary = "A classifier begins with a much higher loss than a guess.",
+    .summary =
+        "A classifier begins with a much higher loss than a guess, or "
+        "with a negative one.",
     .condition =
         "Fires when the only loss is a mean cross entropy and is more than "
         "'max_ratio' times the logarithm of the number of classes in each of "
-        "the first 'num_steps' saved training steps. A model whose weights "
+        "the first 'num_steps' saved training steps; or, of more than two "
+        "classes, when it is below 0 in all of them and begins near the "
+        "negative of that logarithm. A model whose weights "
         "look trained is not judged.",
     .advice = kAdvice,
     .parameters = kParameters,

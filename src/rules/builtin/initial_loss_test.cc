@@ -57,6 +57,27 @@ TEST(InitialLoss, IsFoundIfItIsFarAboveThatOfAGuess) {
   EXPECT_EQ(rule.verdict().evidence[0].step.global, 0);
 }
 
+TEST(InitialLoss, HasTheWrongSignIfItBeginsNearTheNegativeOfAGuess) {
+  const auto falling = [](Step step) {
+    return -2.2 - 3 * static_cast<double>(step);
+  };
+  RuleHarness rule("InitialLoss");
+  EXPECT_EQ(fires(rule, facts_of(), falling), 3);
+  EXPECT_EQ(rule.verdict().message,
+            "Loss_output_0: the loss, a cross entropy, begins at -2.2, where a "
+            "guess among 10 classes has 2.303, at step 0 (TRAIN step 0)");
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
+  // A cross entropy among other terms, or of an adversarial training.
+  for (const double first : {-0.9, -9.0}) {
+    RuleHarness other("InitialLoss");
+    EXPECT_EQ(fires(other, facts_of(), [&](Step) { return first; }), -1);
+  }
+  RuleHarness adversarial("InitialLoss");
+  EXPECT_EQ(fires(adversarial, facts_of("binary_cross_entropy"),
+                  [](Step) { return -0.69; }),
+            -1);
+}
+
 TEST(InitialLoss, PassesIfItIsSoonNear) {
   RuleHarness rule("InitialLoss");
   const auto falls = [](Step step) { return step < 2 ? 40.0 : 9.0; };

@@ -56,6 +56,7 @@ enum class InputFault {
   equal_outputs,
   too_few_outputs,
   targets_out_of_reach,
+  batch_softmax,
 };
 
 // In the order of `InputFault`.
@@ -121,6 +122,10 @@ const Advice kAdvice[] = {
               "binary cross entropy",
      .advice = "remove the last activation, or transform the targets to its "
                "range"},
+    {.when = "a softmax over the batch",
+     .cause = "softmax or log_softmax along dimension 0: each class competes "
+              "over the samples of the batch, not each sample over its classes",
+     .advice = "apply it along the classes: dim=1, or dim=-1"},
     // Those of operations that make a loss not finite, see OperationFacts.
     {.when = "log of 0",
      .cause = "a probability that has become 0, in a loss that takes its "
@@ -240,6 +245,9 @@ std::optional<InputFault> certain_fault(const LossInputFacts& input) {
       input.shape.back() == 1 && input.equal_outputs == input.steps) {
     return InputFault::one_unit_softmax;
   }
+  if (input.values == "log_probabilities_of_batch") {
+    return InputFault::batch_softmax;
+  }
   if (is_broadcast(input)) return InputFault::broadcast;
   return std::nullopt;
 }
@@ -325,6 +333,10 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
               ? ""
               : fmt::format(" for the result of '{}'", input.activation),
           range_text(input));
+    case InputFault::batch_softmax:
+      return fmt::format(
+          "is given the result of a log_softmax along dimension 0 of {}",
+          shape_text(input.shape));
   }
   return "";
 }
@@ -457,7 +469,8 @@ const RuleFactory kLossInput = {
         "probabilities where it expects scores or log-probabilities, the "
         "result of a last layer without softmax or sigmoid where it expects "
         "probabilities, scores where it expects log-probabilities, a softmax "
-        "over one unit, or predictions and targets that broadcast to all "
+        "over one unit or over the batch, or predictions and targets that "
+        "broadcast to all "
         "pairs. Fires after 5 steps if all labels are ignored, and after 10 if "
         "all samples have the same output or at least a tenth of the targets "
         "is out of reach of the last activation, as the labels of three "

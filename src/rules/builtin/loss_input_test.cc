@@ -76,6 +76,17 @@ TEST(LossInput, FindsASoftmaxBeforeACrossEntropy) {
   EXPECT_EQ(rule.verdict().evidence.size(), 1u);
 }
 
+TEST(LossInput, FindsASoftmaxOverTheBatch) {
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, given_to("cross_entropy", "Linear",
+                                      "log_probabilities_of_batch")),
+            4);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("is given the result of a log_softmax along dimension "
+                        "0 of (32, 10), in each of 3 saved steps"));
+  EXPECT_THAT(rule.verdict().advice, HasSubstr("dim=1"));
+}
+
 TEST(LossInput, NamesTheOperationThatMadeALossNotFinite) {
   RunFacts facts;
   facts.step = 1;

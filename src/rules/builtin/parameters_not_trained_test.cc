@@ -189,6 +189,25 @@ TEST(ParametersNotTrained, FindsAPartThatIsDetachedFromTheLoss) {
   EXPECT_EQ(rule.verdict().severity, Severity::serious);
 }
 
+TEST(ParametersNotTrained, FindsAModelThatIsDetachedFromTheLoss) {
+  Model model;
+  model.with_gradient = always({});
+  const Names all = {"Net_a.weight", "Net_b.weight", "Net_c.weight"};
+  RuleHarness rule("ParametersNotTrained");
+  rule.knows(facts_of(model, all), "worker_0");
+  EXPECT_EQ(fires_in(rule, model), 60);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("none of 3 trainable parameters has moved since step "
+                        "0: Net_a.weight, Net_b.weight, Net_c.weight; an "
+                        "optimizer holds them, but they never receive a "
+                        "gradient, at step 60"));
+  EXPECT_EQ(rule.verdict().severity, Severity::fatal);
+  // One that is not trained.
+  RuleHarness held_in_part("ParametersNotTrained");
+  held_in_part.knows(facts_of(model, {"Net_a.weight"}), "worker_0");
+  EXPECT_EQ(fires_in(held_in_part, model), -1);
+}
+
 // Dead units and weights of 0, which other rules find, lead to them.
 TEST(ParametersNotTrained, OnlyAdvisesAboutGradientsOfZero) {
   Model model;

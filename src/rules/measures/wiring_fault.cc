@@ -101,7 +101,14 @@ std::optional<WiringFinding> WiringJudge::find_total() const {
     finding.fault = WiringFault::zero_rate;
     return finding;
   }
-  if (!has_gradients) return std::nullopt;
+  if (has_gradients) return finding;
+  // An optimizer that acts moves what it holds, unless that has no gradient.
+  const bool is_held =
+      has_acted && std::ranges::all_of(subjects_, [&](const Subject& subject) {
+        return subject.group && subject.parameter->has_rested(2 * patience_);
+      });
+  if (!is_held) return std::nullopt;
+  finding.fault = WiringFault::no_gradient;
   return finding;
 }
 

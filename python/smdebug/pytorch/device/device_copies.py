@@ -171,9 +171,10 @@ class DeviceCopies:
                     tensor.device,
                     error,
                 )
+        tensor = tensor.detach()
         if steps := slot.sample_steps(tensor.shape):
             tensor = tensor[tuple(slice(None, None, step) for step in steps)]
-        source = _each_once(tensor.detach().resolve_conj().resolve_neg())
+        source = _each_once(tensor.resolve_conj().resolve_neg())
         if source.shape == tensor.shape:
             return source.contiguous(), slot.put_copy
         shape = tensor.shape
