@@ -6,7 +6,7 @@
 Each training runs in a process of its own: bare, and under `smdebug run`, in the interpreter that
 runs this program. Figures are milliseconds per step, the lower quartile over blocks of ten steps
 from the third block on; the program waits for the device at the end of each block. A language model
-with 0.8 million parameters and a convolutional network have steps so short that the processor, not
+with 0.9 million parameters and a convolutional network have steps so short that the processor, not
 the device, determines their time; a language model with 217 million parameters is as large as
 trainings for which people buy accelerators. The models train in bfloat16 autocast, with AdamW and
 SGD.

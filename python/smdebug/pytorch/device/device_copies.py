@@ -20,7 +20,7 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from smdebug._core import TensorSlot
 
 _logger = get_logger()
+
+_Memory = TypeVar("_Memory")
 
 # Four times the core's queue. A step that saves more waits in between.
 _MOST_BYTES = 256 << 20
@@ -78,7 +80,7 @@ class DeviceCopies:
                 if self._takes_kernel(slot, tensor):
                     return self._begin_kernel(slot, tensor)
                 source, put = self._what_to_copy(slot, tensor)
-                copy = self._allocate(source.shape, source.dtype)
+                copy = self._with_room(lambda: self._memory.allocate(source.shape, source.dtype))
             except Exception:  # the core reports what is wrong with this tensor
                 return False
             if copy is None:
@@ -139,10 +141,7 @@ class DeviceCopies:
 
     def _begin_kernel(self, slot: TensorSlot, tensor: torch.Tensor) -> bool:
         """Starts the kernel that writes the statistics to pinned memory."""
-        row = self._rows.allocate()
-        if row is None and self._under_way:
-            self.hand_over()
-            row = self._rows.allocate()
+        row = self._with_room(self._rows.allocate)
         if row is None:
             return False
         number, numbers = row
@@ -180,12 +179,13 @@ class DeviceCopies:
         shape = tensor.shape
         return source.contiguous(), lambda copy: slot.put_copy(copy.expand(shape))
 
-    def _allocate(self, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor | None:
-        copy = self._memory.allocate(shape, dtype)
-        if copy is None and self._under_way:
+    def _with_room(self, allocate: Callable[[], _Memory | None]) -> _Memory | None:
+        """Calls `allocate`. If there is no room, hands the copies over and calls it again."""
+        memory = allocate()
+        if memory is None and self._under_way:
             self.hand_over()
-            copy = self._memory.allocate(shape, dtype)
-        return copy
+            memory = allocate()
+        return memory
 
     def _begin(
         self,
