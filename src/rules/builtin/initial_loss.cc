@@ -189,15 +189,22 @@ class InitialLoss : public Rule {
         tensor_text(tensor, worker), first.value, losses.back().value,
         losses.size(), guess.classes, guess.loss, step_text(first.step));
     set_advice(finding, kAdvice[0]);
-    Evidence& evidence = finding.evidence.emplace_back();
-    evidence.tensor = tensor;
-    evidence.worker = worker;
-    evidence.step = first.step;
+    Evidence& evidence =
+        finding.evidence.emplace_back(place_of(tensor, worker, first));
     evidence.quantity = "loss / loss of a guess";
     evidence.value = first.value / guess.loss;
     evidence.relation = ">";
     evidence.threshold = max_ratio_;
     return finding;
+  }
+
+  static Evidence place_of(const std::string& tensor, std::string_view worker,
+                           const Loss& loss) {
+    Evidence evidence;
+    evidence.tensor = tensor;
+    evidence.worker = worker;
+    evidence.step = loss.step;
+    return evidence;
   }
 
   // The generator of an adversarial training may minimize the negative binary
@@ -218,10 +225,8 @@ class InitialLoss : public Rule {
         tensor_text(tensor, worker), first.value, guess.classes, guess.loss,
         step_text(first.step));
     set_advice(finding, kAdvice[1]);
-    Evidence& evidence = finding.evidence.emplace_back();
-    evidence.tensor = tensor;
-    evidence.worker = worker;
-    evidence.step = first.step;
+    Evidence& evidence =
+        finding.evidence.emplace_back(place_of(tensor, worker, first));
     evidence.quantity = "loss";
     evidence.value = first.value;
     evidence.relation = "<";
