@@ -81,6 +81,7 @@ class BaseHook(ProfilerCalls):
     _has_warned_of_use: bool = False  # after the end of the run
     announces_first_step: bool = True  # in the log
     max_tensors_per_module: int = 0  # inputs, and outputs, per step; 0: all
+    steps_after_leap: int = 0  # saved after the leap of a loss or of the norm of a gradient
     out_dir: str = ""
     tensorboard_dir: str | None = None
     mode: ModeKeys = ModeKeys.GLOBAL
@@ -605,6 +606,7 @@ class BaseHook(ProfilerCalls):
             private=self.private,
             announces_first_step=self.announces_first_step,
             max_tensors_per_module=self.max_tensors_per_module,
+            steps_after_leap=self.steps_after_leap,
         )
 
     def _is_used(self, collection: Collection, further_patterns: list[str]) -> bool:

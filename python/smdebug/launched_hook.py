@@ -23,6 +23,7 @@ _MAX_TENSORS_PER_MODULE = 16
 # last.
 _MAX_RUN_BYTES = 2 << 30
 _KEEP_EVERY = 100
+_STEPS_AFTER_LEAP = 3
 
 _state = threading.local()
 
@@ -76,6 +77,7 @@ def make_hook(hook_class: type[HookClass], settings: Mapping[str, Any]) -> HookC
     )
     hook.announces_first_step = False  # `smdebug run` has announced the run
     hook.max_tensors_per_module = _MAX_TENSORS_PER_MODULE
+    hook.steps_after_leap = _STEPS_AFTER_LEAP
     for wanted in collections:
         collection = hook.get_collection(wanted["name"])
         collection.is_optional = wanted.get("optional", False)

@@ -491,6 +491,42 @@ def test_the_loss_and_the_learning_rates_of_every_step_are_recorded(tmp_path, ou
         assert values == pytest.approx([line[column] for line in expected], rel=1e-6)
 
 
+LEAP = """
+import torch
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+model = COMPILED(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(40):
+    target = torch.full((3, 2), 100.0 if step == 23 else 1.0)
+    loss = torch.nn.functional.mse_loss(model(torch.randn(3, 4)), target)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(loss.item())
+"""
+
+
+@pytest.mark.parametrize(
+    "compiled",
+    [
+        "lambda model: model",
+        "lambda model: torch.compile(model, backend='aot_eager', fullgraph=True)",
+    ],
+)
+def test_three_steps_are_saved_after_the_leap_of_a_loss(tmp_path, out_dir, compiled):
+    settings = {
+        "out_dir": out_dir,
+        "collections": [{"name": name, "save_interval": 10} for name in ("gradients", "losses")],
+    }
+    script = LEAP.replace("COMPILED", f"({compiled})")
+    done = run_script(tmp_path, GATE + script, environment={"SMDEBUG_RUN": json.dumps(settings)})
+    assert done.stdout == run_script(tmp_path, script).stdout
+    trial = read(out_dir)
+    for name in trial.tensor_names(collection="gradients"):
+        assert trial.tensor(name).steps() == [0, 10, 20, 24, 25, 26, 30]
+
+
 REPEATED = """
 import torch
 torch.manual_seed(0)

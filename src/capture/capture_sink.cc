@@ -168,9 +168,17 @@ void CaptureSink::count(LaneCounts& counts, SlotState& slot,
   const std::size_t bytes = captured_bytes(tensor);
   ++(kept != nullptr ? counts.tensors : counts.dropped_tensors);
   (kept != nullptr ? counts.bytes : counts.dropped_bytes) += bytes;
+  if (kept != nullptr) note_gradient(slot, *kept);
   if (!live_.has_sink() || kept == nullptr) return;
   if (has_new_members_.exchange(false)) show_collections();
   live_.add(slot, tensor, *kept);
+}
+
+void CaptureSink::note_gradient(SlotState& slot,
+                                const TensorStatistics& statistics) {
+  const SaveSpec* spec = slot.spec.load(std::memory_order_relaxed);
+  if (spec != nullptr && spec->is_gradient && is_owner())
+    leaps_.note_gradient(slot.norms, statistics);
 }
 
 void CaptureSink::note_capture(SlotState& slot) {

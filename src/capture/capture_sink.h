@@ -24,6 +24,7 @@
 #include "smdebug/core/tensor_view.h"
 
 #include "capture/cycle_clock.h"
+#include "capture/leap_watch.h"
 #include "capture/live_step.h"
 #include "capture/recorder.h"
 #include "capture/slot_table.h"
@@ -49,9 +50,9 @@ inline const void* current_thread() {
 
 class CaptureSink {
  public:
-  // Both outlive this.
-  CaptureSink(SlotTable& slots, Logger& logger)
-      : slots_(slots), logger_(logger) {}
+  // All outlive this.
+  CaptureSink(SlotTable& slots, Logger& logger, LeapWatch& leaps)
+      : slots_(slots), logger_(logger), leaps_(leaps) {}
 
   // --- tensors, from any thread ---
 
@@ -139,11 +140,13 @@ class CaptureSink {
                   const TensorView& tensor);
   void count(LaneCounts& counts, SlotState& slot, const TensorView& tensor,
              const TensorStatistics* kept);
+  void note_gradient(SlotState& slot, const TensorStatistics& statistics);
   // From now on the collections file lists the tensor, even if it was skipped.
   void note_capture(SlotState& slot);
 
   SlotTable& slots_;
   Logger& logger_;
+  LeapWatch& leaps_;
   Recorder* recorder_ = nullptr;
   LiveStep live_;
   std::atomic<bool> capturing_ = false;

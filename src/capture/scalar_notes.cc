@@ -24,10 +24,10 @@ constexpr std::size_t kMaxNameBytes = 1000;
 }  // namespace
 
 ScalarNotes::ScalarNotes(SessionContext& context, RunLifecycle& run,
-                         CaptureSink& sink)
-    : context_(context), run_(run), sink_(sink) {}
+                         CaptureSink& sink, LeapWatch& leaps)
+    : context_(context), run_(run), sink_(sink), leaps_(leaps) {}
 
-const ScalarName* ScalarNotes::series(std::string_view name) {
+const ScalarName* ScalarNotes::series(std::string_view name, bool may_leap) {
   const auto known = by_name_.find(name);
   if (known != by_name_.end()) return &known->second;
   noted_.resize(kBuffer);
@@ -41,7 +41,10 @@ const ScalarName* ScalarNotes::series(std::string_view name) {
   }
   const auto number = static_cast<std::uint32_t>(names_.size());
   names_.push_back(std::make_shared<const std::string>(std::move(text)));
-  return &by_name_.emplace(name, ScalarName{names_.back(), number})
+  auto recent = may_leap ? std::make_unique<RecentValues>() : nullptr;
+  return &by_name_
+              .emplace(name,
+                       ScalarName{names_.back(), number, std::move(recent)})
               .first->second;
 }
 

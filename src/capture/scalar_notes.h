@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "capture/capture_sink.h"
+#include "capture/leap_watch.h"
 #include "capture/run_lifecycle.h"
 #include "capture/scalar_chunk.h"
 #include "capture/session_context.h"
@@ -23,17 +24,20 @@ namespace smdebug {
 // The state behind a `ScalarSlot`.
 struct ScalarName {
   std::shared_ptr<const std::string> text;
-  std::uint32_t number;  // of the series
+  std::uint32_t number;                  // of the series
+  std::unique_ptr<RecentValues> recent;  // null: its leaps are not watched
 };
 
 class ScalarNotes {
  public:
   // All arguments must outlive this.
-  ScalarNotes(SessionContext& context, RunLifecycle& run, CaptureSink& sink);
+  ScalarNotes(SessionContext& context, RunLifecycle& run, CaptureSink& sink,
+              LeapWatch& leaps);
 
   // Creates the series on first use. Samples under a name that cannot be
-  // written are ignored.
-  const ScalarName* series(std::string_view name);
+  // written are ignored. `may_leap` is for losses whose leaps are watched, and
+  // has an effect on the first use.
+  const ScalarName* series(std::string_view name, bool may_leap);
 
   // In the training step. A call allocates only if the buffer is full.
   void note(const ScalarName& series, double value) {
@@ -71,7 +75,10 @@ class ScalarNotes {
     if (!sink_.is_owner()) return drop();
     if (!is_recording_) return;
     noted_[used_++] = {step, value, series.number};
-    if (used_ == kBuffer) hand_over();
+    if (used_ == kBuffer) [[unlikely]]
+      hand_over();
+    if (series.recent) [[unlikely]]
+      leaps_.note_loss(*series.recent, step.mode, value);
   }
   // Whether the step has been begun by this session.
   bool is_known(const StepId& step) const {
@@ -86,6 +93,7 @@ class ScalarNotes {
   SessionContext& context_;
   RunLifecycle& run_;
   CaptureSink& sink_;
+  LeapWatch& leaps_;
 
   std::map<std::string, ScalarName, std::less<>> by_name_;
   std::vector<std::shared_ptr<const std::string>> names_;  // by number

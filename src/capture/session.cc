@@ -117,9 +117,9 @@ SessionImpl::SessionImpl(SessionOptions options,
       run(context, shared_slots,
           {std::move(options.storage), std::move(bounded),
            std::move(options.tensorboard)}),
-      sink(slots, context.logger),
-      scalars(context, run, sink),
-      steps(context, slots, run, sink, scalars),
+      sink(slots, context.logger, leaps),
+      scalars(context, run, sink, leaps),
+      steps(context, slots, run, sink, scalars, leaps),
       facts(context, run, sink) {}
 
 Status SessionImpl::close() {
@@ -273,7 +273,10 @@ void Session::set_sink(ObservationSink* sink) {
 void Session::set_facts(RunFacts facts) { impl_->facts.set(std::move(facts)); }
 
 ScalarSlot Session::scalar(std::string_view name) {
-  return {impl_.get(), impl_->scalars.series(name)};
+  const Plan& plan = impl_->slots.plan();
+  const bool may_leap = impl_->context.config.steps_after_leap > 0 &&
+                        plan.save_spec(plan.match(name)).is_loss;
+  return {impl_.get(), impl_->scalars.series(name, may_leap)};
 }
 
 void Session::keep_step(Step step) {

@@ -10,6 +10,7 @@
 
 #include "capture/capture_sink.h"
 #include "capture/facts_report.h"
+#include "capture/leap_watch.h"
 #include "capture/run_lifecycle.h"
 #include "capture/scalar_notes.h"
 #include "capture/session_context.h"
@@ -32,6 +33,7 @@ struct SessionImpl {
   const std::shared_ptr<SlotTable> shared_slots;
   SlotTable& slots;
   RunLifecycle run;
+  LeapWatch leaps;
   CaptureSink sink;
   ScalarNotes scalars;
   StepLifecycle steps;

@@ -14,6 +14,7 @@
 #include "smdebug/config/plan.h"
 #include "smdebug/core/shard.h"
 
+#include "capture/leap_watch.h"
 #include "capture/slot_records.h"
 
 namespace smdebug {
@@ -34,6 +35,8 @@ struct SlotState {
   std::atomic<bool> was_captured = false;
   // Whether a collection lists it: not if it was only ever skipped.
   bool is_listed() const { return !is_skipped || was_captured; }
+
+  RecentValues norms;  // of a gradient; belongs to the owner's thread
 
   // Belongs to the write thread. No other thread reads or writes it.
   SlotRecords records;

@@ -10,12 +10,13 @@ namespace smdebug {
 
 StepLifecycle::StepLifecycle(SessionContext& context, SlotTable& slots,
                              RunLifecycle& run, CaptureSink& sink,
-                             ScalarNotes& scalars)
+                             ScalarNotes& scalars, LeapWatch& leaps)
     : context_(context),
       slots_(slots),
       run_(run),
       sink_(sink),
       scalars_(scalars),
+      leaps_(leaps),
       checkpoints_(CheckpointState::open(context.logger, context.limit)) {
   if (!checkpoints_ || !checkpoints_->recorded()) return;
   context_.steps.resume(checkpoints_->recorded()->counts);
@@ -46,7 +47,7 @@ bool StepLifecycle::begin() {
   if (!is_recorded) return false;
   put_waiting();
 
-  const CollectionSet due = slots_.plan().due(context_.steps.current());
+  const CollectionSet due = take_due();
   if (due.empty()) return false;
   // Set the specs and publish `begin_step` before `capturing_`: a thread that
   // captures may do so as soon as it sees that flag.
@@ -67,9 +68,20 @@ bool StepLifecycle::begin_recorded() {
   return !is_paused_;
 }
 
+// Returns the collections that are due in the open step, on schedule or after a
+// leap.
+CollectionSet StepLifecycle::take_due() {
+  const StepId step = context_.steps.current();
+  const CollectionSet due = slots_.plan().due(step);
+  return leaps_.begin_step(step.mode) ? due | slots_.plan().saved(step.mode)
+                                      : due;
+}
+
 void StepLifecycle::start_run() {
   run_.start();
   sink_.set_recorder(run_.recorder());
+  if (context_.worker.count == 1)
+    leaps_.set_steps(context_.config.steps_after_leap);
 }
 
 void StepLifecycle::use_pending_plan() {
@@ -82,7 +94,10 @@ void StepLifecycle::use_pending_plan() {
 
 CollectionSet StepLifecycle::next_due() const {
   if (!run_.is_active() || wants_pause_) return {};
-  return coming_plan().due(StepCounter(context_.steps).next());
+  const StepId step = StepCounter(context_.steps).next();
+  const CollectionSet due = coming_plan().due(step);
+  return leaps_.saves_next(step.mode) ? due | coming_plan().saved(step.mode)
+                                      : due;
 }
 
 // Announces the open step to the writer, before its first tensor.

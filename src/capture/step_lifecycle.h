@@ -18,6 +18,7 @@
 
 #include "capture/capture_sink.h"
 #include "capture/checkpoint_state.h"
+#include "capture/leap_watch.h"
 #include "capture/run_files.h"
 #include "capture/run_lifecycle.h"
 #include "capture/scalar_notes.h"
@@ -51,7 +52,7 @@ class StepLifecycle {
   // Continues after a checkpoint, if the program has restored one. All
   // arguments must outlive this.
   StepLifecycle(SessionContext& context, SlotTable& slots, RunLifecycle& run,
-                CaptureSink& sink, ScalarNotes& scalars);
+                CaptureSink& sink, ScalarNotes& scalars, LeapWatch& leaps);
 
   // Ends the open step and begins the next. Returns whether anything is due.
   bool begin();
@@ -91,6 +92,7 @@ class StepLifecycle {
  private:
   void start_run();
   bool begin_recorded();
+  CollectionSet take_due();
   void record_checkpoint();
   void use_pending_plan();
   void announce();
@@ -107,6 +109,7 @@ class StepLifecycle {
   RunLifecycle& run_;
   CaptureSink& sink_;
   ScalarNotes& scalars_;
+  LeapWatch& leaps_;
 
   std::shared_ptr<const Plan> pending_plan_;
   std::uint64_t plan_version_ = 1;

@@ -289,6 +289,13 @@ class Plan::Impl {
     return false;
   }
 
+  // Whether steps of `mode` save tensors of the collection at all.
+  bool can_save(std::size_t collection, Mode mode) const {
+    if (!saved.contains(collection)) return false;
+    const bool is_training = mode != Mode::eval && mode != Mode::predict;
+    return is_training || !is_training_only(collections[collection].name());
+  }
+
   // Adds the TensorBoard summaries of a tensor of `collection`.
   void show(const Collection& collection, SaveSpec& spec) const {
     if (!writes_tensorboard) return;
@@ -340,18 +347,22 @@ CollectionSet Plan::match(std::string_view tensor_name) const {
 }
 
 CollectionSet Plan::due(const StepId& step) const {
-  const bool training_over =
-      step.mode == Mode::eval || step.mode == Mode::predict;
   CollectionSet due;
   for (std::size_t i = 0; i < impl_->collections.size(); ++i) {
-    const Collection& collection = impl_->collections[i];
-    if (!is_saved(i)) continue;
-    if (training_over && is_training_only(collection.name())) continue;
-    if (collection.save_config->is_due(step.mode, step.mode_step)) {
+    if (impl_->can_save(i, step.mode) &&
+        impl_->collections[i].save_config->is_due(step.mode, step.mode_step)) {
       due.insert(i);
     }
   }
   return due;
+}
+
+CollectionSet Plan::saved(Mode mode) const {
+  CollectionSet saved;
+  for (std::size_t i = 0; i < impl_->collections.size(); ++i) {
+    if (impl_->can_save(i, mode)) saved.insert(i);
+  }
+  return saved;
 }
 
 SaveSpec Plan::save_spec(const CollectionSet& due) const {
@@ -366,6 +377,7 @@ SaveSpec Plan::save_spec(const CollectionSet& due) const {
     spec.raw |= config.save_raw_tensor;
     spec.shape |= config.save_shape;
     spec.is_loss |= impl_->collections[i].name() == "losses";
+    spec.is_gradient |= impl_->collections[i].name() == "gradients";
     impl_->show(impl_->collections[i], spec);
     for (ReductionOp op : config.ordered_ops()) {
       auto& ops = spec.reductions;

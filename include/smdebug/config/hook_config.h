@@ -68,6 +68,10 @@ struct HookConfig {
   // launcher limits them, because a script may call a module any number of
   // times in a step.
   std::uint32_t max_tensors_per_module = 0;
+  // How many steps are saved, due or not, after the leap of a loss or of the
+  // norm of a gradient (capture/leap_watch.h); 0: none. Ignored in a run of
+  // several workers, which would save different steps.
+  std::uint32_t steps_after_leap = 0;
   // For adapters of frameworks with modules and optimizers; the core ignores
   // them. `step_on`: the event that begins a step, "forward" (default) or
   // "optimizer". `gradients`: which gradients are saved, "backward" (default,

@@ -68,6 +68,7 @@ struct SaveSpec {
   bool scalar_summary = false;
   std::string histogram_collection;
   bool is_loss = false;  // for `progress.json`
+  bool is_gradient = false;
   // The most elements of a tensor that are kept; 0: all.
   std::int64_t max_elements = 0;
 
@@ -104,6 +105,8 @@ class Plan {
   /// Returns the saved collections that are due. Collections of
   /// `is_training_only` are never due in modes `eval` and `predict`.
   CollectionSet due(const StepId& step) const;
+  /// Returns the saved collections that a step of `mode` can have, due or not.
+  CollectionSet saved(Mode mode) const;
 
   /// Returns the form in which to write a tensor whose due collections are
   /// `due`. Its histogram is tagged with the first of them that has
