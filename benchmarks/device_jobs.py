@@ -13,6 +13,7 @@ SGD.
 """
 
 import argparse
+import pathlib
 import re
 import statistics
 import subprocess
@@ -131,6 +132,19 @@ def milliseconds(launcher, job, device, steps):
     return float(found[1])
 
 
+def recorded_milliseconds(job, device, steps):
+    with tempfile.TemporaryDirectory() as folder:
+        run = pathlib.Path(folder, "run")
+        launcher = [sys.executable, "-m", "smdebug", "run", "--out", str(run), "--"]
+        figure = milliseconds(launcher, job, device, steps)
+        if not any(run.glob("index/*/*.json")):
+            raise SystemExit(
+                f"'{job}' was not recorded: smdebug must be installed in a folder whose .pth files "
+                "Python reads, such as site-packages"
+            )
+    return figure
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda")
@@ -143,9 +157,7 @@ def main() -> int:
     print("| training | bare, ms | `smdebug run`, ms | ratio |\n| --- | ---: | ---: | ---: |")
     for job in JOBS:
         bare = milliseconds([], job, options.device, options.steps)
-        with tempfile.TemporaryDirectory() as folder:
-            run = [sys.executable, "-m", "smdebug", "run", "--out", f"{folder}/run", "--"]
-            watched = milliseconds(run, job, options.device, options.steps)
+        watched = recorded_milliseconds(job, options.device, options.steps)
         print(f"| {job} | {bare:.2f} | {watched:.2f} | {watched / bare:.3f} |", flush=True)
     return 0
 
