@@ -277,16 +277,43 @@ class Json::Builder {
   std::string message_;
 };
 
+namespace {
+
+std::size_t count_lines(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+// A byte of the form 10xxxxxx continues a character of UTF-8.
+std::size_t count_characters(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (c & '\xc0') != '\x80'; }));
+}
+
+}  // namespace
+
 TextPosition position_in(std::string_view text, std::size_t offset) {
-  const std::string_view before = text.substr(0, offset);
-  const auto line = std::count(before.begin(), before.end(), '\n');
-  const std::string_view in_line = before.substr(before.rfind('\n') + 1);
-  // A byte of the form 10xxxxxx continues a character of UTF-8.
-  const auto column = std::count_if(in_line.begin(), in_line.end(), [](char c) {
-    return (c & '\xc0') != '\x80';
-  });
-  return {static_cast<std::size_t>(line) + 1,
-          static_cast<std::size_t>(column) + 1};
+  return TextPositions(text).at(offset);
+}
+
+TextPosition TextPositions::at(std::size_t offset) {
+  offset = std::min(offset, text_.size());
+  const bool is_later = offset >= offset_;
+  const std::string_view between = is_later
+                                       ? text_.substr(offset_, offset - offset_)
+                                       : text_.substr(offset, offset_ - offset);
+  const std::size_t lines = count_lines(between);
+  if (lines > 0) {
+    const std::string_view before = text_.substr(0, offset);
+    position_.column =
+        1 + count_characters(before.substr(before.rfind('\n') + 1));
+  } else if (is_later) {
+    position_.column += count_characters(between);
+  } else {
+    position_.column -= count_characters(between);
+  }
+  position_.line = is_later ? position_.line + lines : position_.line - lines;
+  offset_ = offset;
+  return position_;
 }
 
 Result<Json> Json::parse(std::string_view text, std::string_view name) {

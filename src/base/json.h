@@ -33,6 +33,21 @@ struct TextPosition {
 
 TextPosition position_in(std::string_view text, std::size_t offset);
 
+// Finds the positions of several bytes of a text. Each search starts at the
+// byte before it, because the time of many searches from the start of a text
+// grows with the square of its length.
+class TextPositions {
+ public:
+  explicit TextPositions(std::string_view text) : text_(text) {}
+
+  TextPosition at(std::size_t offset);
+
+ private:
+  std::string_view text_;
+  std::size_t offset_ = 0;
+  TextPosition position_;  // of `offset_`
+};
+
 class Json {
  public:
   struct Member;

@@ -167,6 +167,27 @@ TEST(PlaceIn, CountsLinesAndCharacters) {
   EXPECT_EQ(place(999), std::pair(std::size_t{3}, std::size_t{1}));
 }
 
+TEST(TextPositions, AreTheSameInEveryOrder) {
+  const std::string text = "ab\n\xc3\xbc\xe2\x82\xacx\n\n  \"\xc3\xbc\": 1,\n";
+  // Each step visits all offsets, because their number is a prime.
+  ASSERT_EQ(text.size() + 1, 23u);
+  for (const std::size_t step : {1, 2, 5, 7, 11, 22}) {
+    TextPositions positions(text);
+    std::size_t offset = 0;
+    for (std::size_t i = 0; i <= text.size(); ++i) {
+      offset = (offset + step) % (text.size() + 1);
+      std::size_t line = 1, column = 1;
+      for (const char c : text.substr(0, offset)) {
+        column += (c & '\xc0') != '\x80';
+        if (c == '\n') ++line, column = 1;
+      }
+      const TextPosition at = positions.at(offset);
+      EXPECT_EQ(std::pair(at.line, at.column), std::pair(line, column))
+          << offset;
+    }
+  }
+}
+
 TEST(Json, RefusesWhatIsNotOneValue) {
   for (const char* text :
        {"", "   ", "{", "[1,]", "1 2", "{\"a\":1}}", "'a'", "NaN", "[1",

@@ -113,7 +113,7 @@ void ConfigDocument::warn_of_repeated_keys(const Json& value,
 
 std::string ConfigDocument::locate(const Json& value, std::string_view path,
                                    std::string_view what) const {
-  const TextPosition at = position_in(text_, value.offset());
+  const TextPosition at = positions_.at(value.offset());
   return fmt::format("{}:{}:{}: {}{}{}", file_, at.line, at.column, path,
                      path.empty() ? "" : ": ", what);
 }

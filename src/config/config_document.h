@@ -28,7 +28,7 @@ Result<Json> parse_config_json(std::string_view text, std::string_view file);
 class ConfigDocument {
  public:
   ConfigDocument(std::string_view text, std::string_view file)
-      : text_(text), file_(file) {}
+      : positions_(text), file_(file) {}
 
   // Returns "file:line:column: path: what", for `value` at `path`.
   std::string locate(const Json& value, std::string_view path,
@@ -44,7 +44,7 @@ class ConfigDocument {
   std::vector<std::string> warnings;
 
  private:
-  std::string_view text_;
+  mutable TextPositions positions_;
   std::string_view file_;
 };
 

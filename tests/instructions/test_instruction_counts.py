@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DRIVER = ROOT / "build/release/tests/instructions/smdebug_instruction_driver"
 READ_DRIVER = DRIVER.with_name("smdebug_read_instruction_driver")
 RULE_DRIVER = DRIVER.with_name("smdebug_rule_instruction_driver")
+CONFIG_DRIVER = DRIVER.with_name("smdebug_config_instruction_driver")
 
 PUT = "smdebug::TensorSlot::put(smdebug::TensorView const&) const"
 STEPS, TENSORS = 20, 100
@@ -115,3 +116,11 @@ def test_an_observation_is_judged_in_no_more_instructions_than(rule, limit):
     first = count_in(RULE_DRIVER, judge, rule, 1, TENSORS)
     taken = count_in(RULE_DRIVER, judge, rule, 1 + JUDGED_STEPS, TENSORS) - first
     check_limit(rule, taken / (JUDGED_STEPS * TENSORS), limit)
+
+
+def test_a_configuration_is_parsed_in_time_that_grows_with_its_collections():
+    # With a warning for each: its line and column are found in the text.
+    parse = "smdebug::parse_hook_config*"
+    few = count_in(CONFIG_DRIVER, parse, 250)
+    many = count_in(CONFIG_DRIVER, parse, 2000)
+    check_limit("a configuration of 8 times the collections", many / few, 10)
