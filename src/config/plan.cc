@@ -128,10 +128,13 @@ class CollectionList {
       const auto meant = misspelled_name(collection.name(), names());
       return Error{
           Error::Code::invalid_config,
-          fmt::format("collection '{}' can match nothing: it has "
-                      "neither include_regex nor tensor_names{}",
-                      collection.name(),
-                      meant ? "; did you mean '" + *meant + "'?" : "")};
+          fmt::format(
+              "collection '{}' can match nothing: it has neither include_regex "
+              "nor tensor_names{}",
+              collection.name(),
+              meant ? "; did you mean '" + *meant + "'?"
+                    : "; give it patterns of tensor names in include_regex, or "
+                      "remove it")};
     }
     list_.push_back(collection);
     return {};
@@ -150,8 +153,9 @@ class CollectionList {
     return Error{
         Error::Code::invalid_config,
         fmt::format("include_collections names '{}', which does not "
-                    "exist; nearest: {}",
-                    name, quoted_list(nearest_names(name, names(), 3)))};
+                    "exist; nearest: {}; name one of them, or give a "
+                    "collection '{}' patterns (include_regex)",
+                    name, quoted_list(nearest_names(name, names(), 3)), name)};
   }
 
   std::vector<std::string> names() const {

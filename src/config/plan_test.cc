@@ -393,7 +393,9 @@ TEST(Plan, RefusesABadPatternThatIsNotEvenSaved) {
 
 TEST(Plan, RefusesACollectionThatCanMatchNothing) {
   EXPECT_THAT(build({.collections = {collection_of("mine", {})}}),
-              refused("collection 'mine' can match nothing"));
+              refused("collection 'mine' can match nothing: it has neither "
+                      "include_regex nor tensor_names; give it patterns of "
+                      "tensor names in include_regex, or remove it"));
   EXPECT_THAT(build({.collections = {collection_of("weigths", {})}}),
               refused("nor tensor_names; did you mean 'weights'?"));
 }
