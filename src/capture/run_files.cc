@@ -1,6 +1,7 @@
 #include "capture/run_files.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "smdebug/base/version.h"
@@ -116,8 +117,12 @@ std::string nothing_found(const Collection& collection,
       !tensors.include_regex.empty()  ? tensors.include_regex.front()
       : !tensors.tensor_names.empty() ? tensors.tensor_names.front()
                                       : tensors.name;
-  return text + "; the nearest names are " +
-         quoted_list(nearest_names(wanted, names, 3));
+  text +=
+      "; the nearest names are " + quoted_list(nearest_names(wanted, names, 3));
+  if (hides_patterns) return text;
+  return text + ": change " +
+         (tensors.include_regex.empty() ? "tensor_names" : "include_regex") +
+         " to match the tensors that you want";
 }
 
 }  // namespace
@@ -216,8 +221,17 @@ MatchSummary summarize_matches(const SlotTable& slots, bool at_end) {
   const SlotTable::Members joined = slots.joined();
   std::vector<std::size_t> counts(plan.collections().size());
   std::vector<std::string> names;
+  // The log and the status have the reason of each tensor that was skipped.
+  // Adapters also skip a collection that they cannot compute as a whole.
+  CollectionSet skipped;
+  std::set<std::string, std::less<>> skipped_names;
   std::size_t saved = 0;
   slots.for_each([&](const SlotState& slot) {
+    if (!slot.is_listed()) {
+      skipped = skipped | slot.matched;
+      skipped_names.insert(slot.name);
+      return;
+    }
     names.push_back(slot.name);
     bool is_in_saved_one = false;
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -260,7 +274,11 @@ MatchSummary summarize_matches(const SlotTable& slots, bool at_end) {
                                     collection.name() == "losses" &&
                                     plan.framework().name == "pytorch";
     const bool may_match_later = !has_own_patterns || is_without_pattern;
-    if (counts[i] == 0 && was_asked_for && !joined.contains(collection.name()))
+    const bool is_skipped =
+        skipped.contains(i) || skipped_names.contains(collection.name());
+    summary.has_skipped |= is_skipped;
+    if (counts[i] == 0 && was_asked_for && !is_skipped &&
+        !joined.contains(collection.name()))
       summary.warnings.push_back(
           {collection.name() + " " + sought(collection.tensors),
            nothing_found(collection, names, may_match_later, is_losses_of_torch,

@@ -55,7 +55,10 @@ struct MatchSummary {
     // empty.
     std::string of_empty_step;
   };
-  std::vector<Warning> warnings;  // saved collections without a tensor
+  // Saved collections without a tensor, except those that were skipped.
+  std::vector<Warning> warnings;
+  // Whether tensors of a saved collection, or all of them, were skipped.
+  bool has_skipped = false;
 };
 
 // `at_end`: no step will follow.

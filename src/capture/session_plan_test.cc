@@ -190,6 +190,44 @@ TEST_F(SessionPlanTest, TellsWhichPatternMatchedNothingWithTheNearestNames) {
   EXPECT_THAT(session->summary(), HasSubstr("collection 'default': 0 of 2"));
 }
 
+TEST_F(SessionPlanTest, SaysHowToCorrectAPatternThatMatchedNothing) {
+  config_.save_all = false;
+  config_.include_regex = {"fc1_outputs"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "fc1_output_0", {1});
+  session->begin_step();
+  EXPECT_THAT(log_.text(), HasSubstr("are 'fc1_output_0': change include_regex "
+                                     "to match the tensors that you want"));
+}
+
+// As the XGBoost adapter does without data for SHAP values.
+TEST_F(SessionPlanTest, ReportsACollectionThatWasSkippedAsAWholeOnce) {
+  config_.save_all = false;
+  config_.include_collections = {"biases", "weights"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "fc1.weight", {1});
+  session->tensor("biases").skip("there are no data");
+  session->begin_step();
+  put(*session, "fc1.weight", {1});
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(log_.lines(), testing::Contains(HasSubstr("'biases'")).Times(1));
+  EXPECT_THAT(log_.text(), HasSubstr("there are no data"));
+  EXPECT_THAT(log_.text(), HasSubstr("1 of 1 tensors"));
+}
+
+TEST_F(SessionPlanTest, OffersNoSkippedTensorAsTheNearestName) {
+  config_.save_all = false;
+  config_.include_regex = {"fc1_outputs"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "relu", {1});
+  session->tensor("fc1_output").skip("it has no elements");
+  session->begin_step();
+  EXPECT_THAT(log_.text(), HasSubstr("the nearest names are 'relu'"));
+}
+
 TEST_F(SessionPlanTest, LogsAPatternWithoutMatchOncePerRun) {
   config_.save_all = false;
   config_.include_regex = {"fc1_outputs"};

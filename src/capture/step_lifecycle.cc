@@ -196,7 +196,7 @@ void StepLifecycle::report_matches() {
   }
   logger.debug(summary_);
   const bool is_empty = run_.recorder()->counts().tensors == 0;
-  bool is_explained = false;
+  bool is_explained = matches.has_skipped;
   const std::string head = "step " + step + " should have been saved, but ";
   for (const auto& warning : matches.warnings) {
     if (!warning.may_match_later) {

@@ -47,6 +47,25 @@ def test_data_that_was_not_given_is_asked_for(out_dir):
     assert smd.create_trial(out_dir).steps() == [0, 1, 2]
 
 
+@pytest.mark.parametrize(
+    "name, data",
+    [
+        ("full_shap", "train_data"),
+        ("average_shap", "train_data"),
+        ("predictions", "validation_data"),
+        ("labels", "validation_data"),
+    ],
+)
+def test_data_that_was_not_given_is_asked_for_once(out_dir, capfd, name, data):
+    hook = smd.Hook(out_dir, save_config=EVERY_ROUND, include_collections=[name])
+    train(hook)
+    hook.close()
+    lines = capfd.readouterr().err.splitlines()
+    (told,) = [line for line in lines if f"'{name}'" in line]
+    assert f"the hook has no {data}: pass Hook({data}=dmatrix)" in told
+    assert "nearest" not in told
+
+
 def test_data_with_other_features_is_refused_by_name(out_dir):
     dtrain, other = (binary(feature_names=list(names)) for names in ("abcd", "abce"))
     hook = whole_hook(out_dir, other, other)

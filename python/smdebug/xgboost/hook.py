@@ -160,7 +160,10 @@ class Hook(BaseHook, TrainingCallback):
 
     def reason_without(self, name: str) -> str:
         """Returns why there are no data of that name, and what to do."""
-        return f"the hook has no {name}: pass it a DMatrix or a file"
+        return (
+            f"the hook has no {name}: pass Hook({name}=dmatrix), with an xgboost.DMatrix or a pair "
+            "(path, content type), or set hook." + name
+        )
 
     def has_own_patterns(self) -> bool:
         """Returns whether collections other than XGBoost's may save tensors."""
