@@ -7,13 +7,14 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "smdebug/base/try.h"
 #include "smdebug/read/run_folder.h"
 #include "smdebug/store/bounded_storage.h"
-#include "smdebug/store/file_in_path.h"
+#include "smdebug/store/open_storage.h"
 
 #include "find_runs.h"
 
@@ -81,8 +82,19 @@ Error taken(const std::string& location, bool is_held, const Clock& clock) {
   return {Error::Code::invalid_argument, "--out: '" + location + why};
 }
 
+// Whether the folder can be written, so that no training starts in vain.
+Status check_out(const std::string& location) {
+  const Status checked = check_writable(location);
+  if (checked) return {};
+  return Error{Error::Code::invalid_argument,
+               fmt::format("cannot record to '{}': {}; choose another folder "
+                           "with --out",
+                           location, checked.error().message)};
+}
+
 Status create_folder_now(const std::string& location, bool is_private) {
   std::error_code failure;
+  SMD_CHECK_OK(check_out(location));
   std::filesystem::create_directories(location, failure);
   if (!failure && is_private) {
     std::filesystem::permissions(location, std::filesystem::perms::owner_all,
@@ -180,11 +192,9 @@ Result<RunLocation> create_run_location(const RunCommand& command,
   for (int i = 2;; ++i) {
     const auto is_taken = holds_run(location);
     if (!is_taken) {
-      const bool responds = is_taken.error().code != Error::Code::unavailable;
-      const auto file = responds ? find_file_in(location) : std::nullopt;
-      if (!file) return is_taken.error();
-      return Error{Error::Code::invalid_argument,
-                   "--out: '" + *file + "' is not a folder; name a new one"};
+      if (is_taken.error().code != Error::Code::unavailable)
+        SMD_CHECK_OK(check_out(location));
+      return is_taken.error();
     }
     if (!*is_taken) {
       SMD_CHECK_OK(create_folder(location, command.is_private));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cli_testing.h"
+#include "tests/fault/as_nobody.h"
 #include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {
@@ -115,7 +116,27 @@ TEST(RunLocation, SaysThatItsFolderCannotBeCreated) {
   ASSERT_FALSE(location.ok());
   EXPECT_EQ(location.error().code, Error::Code::invalid_argument);
   EXPECT_THAT(location.error().message,
-              HasSubstr("'" + folder.path("file") + "' is not a folder"));
+              HasSubstr("cannot record to '" + command.out + "': '" +
+                        folder.path("file") +
+                        "' is a file, not a folder; choose another folder with "
+                        "--out"));
+}
+
+TEST(RunLocation, RefusesAFolderThatTheUserMayNotWriteTo) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("a"));
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(folder.path("a"), std::filesystem::perms(0555));
+  RunCommand command;
+  command.trainer = {"x"};
+  const AsNobody nobody;  // permissions do not bind root
+  for (const char* out : {"a", "a/run"}) {
+    command.out = folder.path(out);
+    EXPECT_THAT(create_run_location(command, FakeClock(kNow)).error().message,
+                AllOf(HasSubstr("cannot record to '" + command.out + "': "),
+                      HasSubstr("in '" + folder.path("a") +
+                                "': Permission denied; choose another")));
+  }
 }
 
 TEST(RunLocation, NamesTheOptionIfItsFolderCannotBeCreated) {

@@ -57,6 +57,8 @@ Result<std::optional<std::string>> claim_run(Storage& storage,
   logger.warning("run " + storage.uri() + ": the claim of " +
                  (owner ? owner->text() : std::string("an unnamed process")) +
                  " is taken over: that process has exited");
+  // Of the attempt of that process.
+  if (key == kClaimKey) (void)storage.remove(kRefusedKey);
   SMD_CHECK_OK(put_object(storage, key, text));
   return std::optional<std::string>();
 }
@@ -84,8 +86,22 @@ RunLifecycle::RunLifecycle(SessionContext& context,
 
 // --- the start ---
 
+void RunLifecycle::give_up_folders(FolderErrors errors) {
+  if (errors.run) {
+    context_.logger.error("nothing will be recorded: " + errors.run->message);
+    state_ = SessionStatus::State::failed;
+    error_ = std::move(errors.run);
+  }
+  if (errors.tensorboard) {
+    context_.logger.error("nothing will be written for TensorBoard: " +
+                          errors.tensorboard->message);
+    tensorboard_error_ = std::move(errors.tensorboard);
+  }
+}
+
 void RunLifecycle::start() {
   first_step_at_ = context_.clock.monotonic();
+  if (error_) return;
   WorkerIdentity& worker = context_.worker;
   if (context_.config.include_workers == IncludeWorkers::one) {
     if (!worker.is_first()) {
@@ -340,6 +356,7 @@ void RunLifecycle::report(SessionStatus& status) {
   status.state = is_forked_ ? SessionStatus::State::inactive : state_;
   status.error = error_;
   status.error_step = error_step_;
+  status.tensorboard_error = tensorboard_error_;
   if (tensorboard_ && !is_forked_)
     status.tensorboard_error = tensorboard_->failure();
   status.reason = is_forked_

@@ -29,14 +29,25 @@ struct RunStorages {
   std::shared_ptr<Storage> tensorboard;  // null: nothing is written for it
 };
 
+// Why the folders of a run cannot be written, as far as that is known before
+// its first step.
+struct FolderErrors {
+  std::optional<Error> run;
+  std::optional<Error> tensorboard;
+};
+
 class RunLifecycle {
  public:
   // The context must outlive this.
   RunLifecycle(SessionContext& context, std::shared_ptr<const SlotTable> slots,
                RunStorages storages);
 
-  // Claims the run and starts its writer, at the first step. A failure is
-  // latched.
+  // Latches and logs each error, so that nothing is written there. Call it
+  // before `start`.
+  void give_up_folders(FolderErrors errors);
+
+  // Claims the run and starts its writer, at the first step, unless an error is
+  // latched. A failure is latched.
   void start();
   bool is_started() const { return first_step_at_.has_value(); }
 
@@ -128,6 +139,7 @@ class RunLifecycle {
   std::string inactive_reason_;
   std::optional<Error> error_;
   std::optional<Step> error_step_;
+  std::optional<Error> tensorboard_error_;  // of the folder
   std::uint64_t calls_after_failure_ = 0;
 };
 

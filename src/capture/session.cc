@@ -7,10 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "smdebug/base/try.h"
 #include "smdebug/core/tensor_names.h"
 #include "smdebug/store/bounded_storage.h"
-#include "smdebug/store/file_in_path.h"
 #include "smdebug/store/open_storage.h"
 
 #include "capture/session_impl.h"
@@ -31,47 +32,57 @@ Status check_not_ended(const Storage& storage) {
                    "remove it"};
 }
 
+FileAccess access_of(const HookConfig& config) {
+  return config.is_private ? FileAccess::owner_only : FileAccess::by_umask;
+}
+
 WaitLimit limit_of(const SessionOptions& options) {
   if (options.storage_timeout.count() > 0)
     return {options.storage_timeout, options.check_interrupt};
   return WaitLimit::from_environment(options.check_interrupt);
 }
 
-// Reports a path through a file, which cannot become a folder, before the
-// training begins. Recording fails at its first step.
-void report_file_in_path(const std::string& out_dir, const WaitLimit& limit,
-                         Logger& logger) {
-  const auto file = std::make_shared<std::optional<std::string>>();
+// Finds a folder that cannot be written before the training begins. A storage
+// that does not respond is a failure of the first step.
+std::optional<Error> folder_error(std::string_view option,
+                                  const std::string& location,
+                                  const WaitLimit& limit) {
   const Status looked =
-      call_bounded("look up the folder", out_dir, limit, [file, out_dir] {
-        *file = find_file_in(out_dir);
-        return Status();
-      });
-  if (!looked || !*file) return;
-  logger.error("nothing will be recorded: out_dir '" + out_dir +
-               "' cannot be a folder, because '" + **file +
-               "' is a file: choose another folder");
+      call_bounded("look up the folder", location, limit,
+                   [location] { return check_writable(location); });
+  if (looked || looked.error().code != Error::Code::io) return std::nullopt;
+  return Error{Error::Code::io,
+               fmt::format("{} '{}' cannot be written: {}; choose another "
+                           "folder",
+                           option, location, looked.error().message)};
 }
 
-Status open_storages(SessionOptions& options) {
+Status open_run_storage(SessionOptions& options, FolderErrors& errors) {
   const HookConfig& config = options.config;
-  const FileAccess access =
-      config.is_private ? FileAccess::owner_only : FileAccess::by_umask;
-  if (!options.storage) {
-    if (config.out_dir.empty()) {
-      return Error{Error::Code::invalid_argument,
-                   "out_dir is empty: name a folder for the run"};
-    }
-    report_file_in_path(config.out_dir, limit_of(options),
-                        options.logger ? *options.logger : default_logger());
-    SMD_TRY(options.storage, open_storage(config.out_dir, access));
+  if (options.storage) return {};
+  if (config.out_dir.empty()) {
+    return Error{Error::Code::invalid_argument,
+                 "out_dir is empty: name a folder for the run"};
   }
+  if (!config.dry_run)
+    errors.run = folder_error("out_dir", config.out_dir, limit_of(options));
+  SMD_TRY(options.storage, open_storage(config.out_dir, access_of(config)));
+  return {};
+}
+
+Status open_tensorboard_storage(SessionOptions& options, FolderErrors& errors) {
+  const HookConfig& config = options.config;
   if (!config.tensorboard_dir) {
     options.tensorboard = nullptr;
   } else if (!options.tensorboard) {
-    auto opened = open_storage(*config.tensorboard_dir, access);
+    auto opened = open_storage(*config.tensorboard_dir, access_of(config));
     if (!opened) return std::move(opened).error().within("tensorboard_dir");
-    options.tensorboard = *std::move(opened);
+    // By default, the folder is inside `out_dir`.
+    if (!config.dry_run && !errors.run) {
+      errors.tensorboard = folder_error(
+          "tensorboard_dir", *config.tensorboard_dir, limit_of(options));
+    }
+    if (!errors.tensorboard) options.tensorboard = *std::move(opened);
   }
   return {};
 }
@@ -155,11 +166,15 @@ SessionCost SessionImpl::cost() {
 Result<std::unique_ptr<Session>> Session::create(SessionOptions options) {
   if (options.framework.name.empty()) options.framework = plain_framework();
   SMD_TRY(auto plan, Plan::build(options.config, options.framework));
-  SMD_CHECK_OK(open_storages(options));
+  FolderErrors errors;
+  SMD_CHECK_OK(open_run_storage(options, errors));
+  SMD_CHECK_OK(open_tensorboard_storage(options, errors));
   auto bounded = bounded_storage(options.storage, limit_of(options));
   SMD_CHECK_OK(check_not_ended(*bounded));
-  return std::unique_ptr<Session>(new Session(std::make_unique<SessionImpl>(
-      std::move(options), std::move(bounded), std::move(plan))));
+  auto impl = std::make_unique<SessionImpl>(
+      std::move(options), std::move(bounded), std::move(plan));
+  impl->run.give_up_folders(std::move(errors));
+  return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
 
 Session::Session(std::unique_ptr<SessionImpl> impl) : impl_(std::move(impl)) {}

@@ -13,10 +13,12 @@
 #include "format/file_names.h"
 #include "format/run_file.h"
 #include "tests/fault/faulty_storage.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -55,6 +57,58 @@ TEST_F(SessionRunTest, LatchesAFullDiskSaysItOnceAndLetsTheTrainingGoOn) {
   EXPECT_EQ(said.find("nothing more"), said.rfind("nothing more")) << said;
   EXPECT_TRUE(is_there(index_file_key(0, "worker_0")));
   EXPECT_FALSE(is_there(index_file_key(1, "worker_0")));
+}
+
+TEST_F(SessionRunTest, SaysOnceThatItsFolderIsAFileBeforeTheFirstStep) {
+  const TemporaryFolder folder;
+  folder.write("file", "");
+  for (const char* location : {"file", "file/run"}) {
+    storage_ = nullptr;
+    config_.out_dir = folder.path(location);
+    const std::size_t before = log_.lines().size();
+    auto session = open();
+    const SessionStatus made = session->status();
+    EXPECT_EQ(made.state, SessionStatus::State::failed);
+    ASSERT_TRUE(made.error);
+    EXPECT_EQ(made.error->message,
+              "out_dir '" + config_.out_dir + "' cannot be written: '" +
+                  folder.path("file") +
+                  "' is a file, not a folder; choose another folder");
+    for (int step = 0; step < 3; ++step) {
+      EXPECT_FALSE(session->begin_step());
+      put(*session, "a", {1});
+    }
+    EXPECT_FALSE(session->close().ok());
+    EXPECT_THAT(log_.lines(), SizeIs(before + 1));
+    EXPECT_EQ(session->status().steps, 3);
+  }
+}
+
+TEST_F(SessionRunTest, ChecksNoFolderInADryRun) {
+  const TemporaryFolder folder;
+  folder.write("file", "");
+  storage_ = nullptr;
+  config_.out_dir = folder.path("file");
+  config_.dry_run = true;
+  EXPECT_EQ(open()->status().state, SessionStatus::State::active);
+}
+
+TEST_F(SessionRunTest, RecordsWithoutTensorBoardIfThatFolderIsAFile) {
+  const TemporaryFolder folder;
+  folder.write("file", "");
+  config_.tensorboard_dir = folder.path("file/tb");
+  auto session = open();
+  ASSERT_TRUE(session->status().tensorboard_error);
+  EXPECT_THAT(session->status().tensorboard_error->message,
+              HasSubstr("tensorboard_dir '" + folder.path("file/tb") +
+                        "' cannot be written: '" + folder.path("file") + "'"));
+  session->begin_step();
+  put(*session, "a", {1, 2});
+  EXPECT_TRUE(session->close().ok());
+  EXPECT_TRUE(is_there(index_file_key(0, "worker_0")));
+  EXPECT_TRUE(session->status().tensorboard_error);
+  EXPECT_THAT(log_.lines(),
+              Contains(HasSubstr("for TensorBoard: tensorboard_dir")).Times(1));
 }
 
 TEST_F(SessionRunTest, SaysThatNothingIsSavedIfTheFirstFileCannotBeWritten) {

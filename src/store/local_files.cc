@@ -174,6 +174,9 @@ Error system_error(std::string_view action, std::string_view path, int number) {
     advice = "; free space, or write to another disk";
   if (number == EFBIG)
     advice = "; raise the limit on the size of a file (ulimit -f)";
+  if (action.starts_with("create") &&
+      (number == EACCES || number == EPERM || number == EROFS))
+    advice = "; choose another folder, or allow this user to write there";
   return {Error::Code::io,
           fmt::format("cannot {} '{}': {}{}", action, path,
                       std::generic_category().message(number), advice)};

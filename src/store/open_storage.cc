@@ -1,11 +1,15 @@
 #include "smdebug/store/open_storage.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "smdebug/base/try.h"
 
@@ -43,7 +47,47 @@ Result<std::string> expand_home(std::string_view path) {
   return *home + std::string(path.substr(1));
 }
 
+// The part of a path that exists, as far as it consists of folders.
+Result<std::filesystem::path> existing_folder(
+    const std::filesystem::path& path) {
+  std::filesystem::path folder;
+  for (const auto& name : path) {
+    std::filesystem::path part = folder / name;
+    std::error_code unknown;
+    const auto status = std::filesystem::status(part, unknown);
+    // Not there, or this user may not look.
+    if (!std::filesystem::status_known(status) ||
+        !std::filesystem::exists(status)) {
+      break;
+    }
+    if (!std::filesystem::is_directory(status)) {
+      return Error{Error::Code::io,
+                   fmt::format("'{}' is {}, not a folder", part.string(),
+                               std::filesystem::is_regular_file(status)
+                                   ? "a file"
+                                   : "a device, pipe or socket")};
+    }
+    folder = std::move(part);
+  }
+  return folder;
+}
+
 }  // namespace
+
+Status check_writable(std::string_view location) {
+  if (scheme_of(location)) return {};
+  SMD_TRY(const std::string path, expand_home(location));
+  std::error_code unknown;
+  const auto whole = std::filesystem::absolute(path, unknown);
+  if (unknown) return {};
+  SMD_TRY(const std::filesystem::path folder, existing_folder(whole));
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0)
+    return {};
+  return Error{
+      Error::Code::io,
+      fmt::format("no file can be created in '{}': {}", folder.string(),
+                  std::generic_category().message(errno))};
+}
 
 Result<std::shared_ptr<Storage>> open_storage(std::string_view location,
                                               FileAccess access,

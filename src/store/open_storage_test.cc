@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "tests/fault/as_nobody.h"
 #include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
@@ -22,6 +23,43 @@ TEST(OpenStorage, TakesAPathAndCreatesNothing) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() + "/a"));
   ASSERT_TRUE(put_object(**storage, "c", "text"));
   EXPECT_TRUE(std::filesystem::exists(path + "/c"));
+}
+
+TEST(CheckWritable, TakesAFolderThatIsThereOrCanBeCreated) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(check_writable(folder.path()));
+  EXPECT_TRUE(check_writable(folder.path("a/b/c/")));
+  EXPECT_TRUE(check_writable("memory://anything"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("a")));
+}
+
+TEST(CheckWritable, NamesThePartThatIsNoFolder) {
+  const TemporaryFolder folder;
+  folder.write("file", "");
+  for (const char* location : {"file", "file/", "file/run", "file/a/b"}) {
+    const Status checked = check_writable(folder.path(location));
+    ASSERT_FALSE(checked) << location;
+    EXPECT_EQ(checked.error().code, Error::Code::io);
+    EXPECT_EQ(checked.error().message,
+              "'" + folder.path("file") + "' is a file, not a folder");
+  }
+  EXPECT_THAT(check_writable("/dev/null/run").error().message,
+              HasSubstr("'/dev/null' is a device"));
+}
+
+TEST(CheckWritable, NamesTheFolderThatTheUserMayNotWriteTo) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("a"));
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(folder.path("a"), std::filesystem::perms(0555));
+  const AsNobody nobody;  // permissions do not bind root
+  for (const char* location : {"a", "a/b/c"}) {
+    const Status checked = check_writable(folder.path(location));
+    ASSERT_FALSE(checked) << location;
+    EXPECT_EQ(checked.error().message, "no file can be created in '" +
+                                           folder.path("a") +
+                                           "': Permission denied");
+  }
 }
 
 TEST(OpenStorage, ExpandsTheHomeFolder) {
