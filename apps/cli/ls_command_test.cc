@@ -47,6 +47,17 @@ TEST_F(LsCommandTest, ListsARunWithItsStateStepsAndLoss) {
                            HasSubstr("0.02222"), HasSubstr(" s ago")));
 }
 
+TEST_F(LsCommandTest, TellsThatAnotherWriterLostItsSteps) {
+  record_run(path("a"), kHealthy);
+  std::ofstream(path("a") + "/refused.smd") << "unreadable";
+  EXPECT_THAT(line("a"),
+              AllOf(HasSubstr("ended"), HasSubstr(" 10 "),
+                    HasSubstr("a process also tried to write this run: its "
+                              "steps were not saved")));
+  EXPECT_THAT(smdebug({"ls", folder_.path(), "--json"}).out,
+              HasSubstr("also tried to write this run"));
+}
+
 TEST_F(LsCommandTest, ListsTheSameForARunWithoutProgress) {
   record_run(path("a"), kHealthy);
   ASSERT_TRUE(fs::remove(path("a") + "/progress.json"));

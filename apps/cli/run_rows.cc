@@ -96,6 +96,14 @@ void add_damage(const std::string& run, const Console& console, RunRow& row) {
                  damage.front().what;
 }
 
+// The damage of a run may name it already.
+void add_refused_writer(const Storage& storage, RunRow& row) {
+  const auto refused = find_refused_writer(storage);
+  if (!refused || !*refused || row.problem.find(**refused) != std::string::npos)
+    return;
+  row.problem += (row.problem.empty() ? "" : "; ") + **refused;
+}
+
 Result<RunRow> read_quickly(const std::string& run, const Storage& storage,
                             const Console& console) {
   SMD_TRY(const RunProgress progress, read_run_progress(storage));
@@ -110,6 +118,7 @@ Result<RunRow> read_quickly(const std::string& run, const Storage& storage,
   if (lacks_last_progress(progress, *row.state))
     add_recording_failure(run, console, row);
   if (progress.steps > 0 && lacks_parts(storage)) add_damage(run, console, row);
+  add_refused_writer(storage, row);
   return row;
 }
 

@@ -1941,6 +1941,11 @@ class Trial:
     def attempts(self) -> list[Attempt]:
         """Returns every attempt, in order; none for a run without run.json."""
 
+    def refused_writer(self) -> str | None:
+        """
+        Returns a sentence about the last writer that was refused because another one wrote the run, or None.
+        """
+
     def damage(self) -> list[tuple[str, str]]:
         """
         Returns a pair (file, description) for each file that was skipped because it is damaged.

@@ -466,6 +466,15 @@ void bind_read(nb::module_& m) {
       .def("attempts", &Trial::attempts,
            "Returns every attempt, in order; none for a run without run.json.")
       .def(
+          "refused_writer",
+          [](const Trial& self) {
+            auto text = self.refused_writer();
+            if (text) *text = printable(*text);
+            return text;
+          },
+          "Returns a sentence about the last writer that was refused because "
+          "another one wrote the run, or None.")
+      .def(
           "damage",
           [](Trial& self) {
             std::vector<std::pair<std::string, std::string>> rows;

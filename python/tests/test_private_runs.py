@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import textwrap
@@ -73,7 +74,7 @@ def test_secrets_in_the_command_line_are_not_in_the_run(tmp_path):
     ]
 
 
-def test_a_second_hook_on_a_folder_says_in_its_status_that_it_saves_nothing(out_dir):
+def test_a_second_hook_on_a_folder_says_in_its_status_that_it_saves_nothing(out_dir, capfd):
     def hook():
         return smd.Hook(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=1))
 
@@ -90,5 +91,51 @@ def test_a_second_hook_on_a_folder_says_in_its_status_that_it_saves_nothing(out_
     assert second.status().state == "silent"
     second.close()
     first.close()
+    capfd.readouterr()
     (damage,) = read(out_dir).damage()
-    assert "also tried to write this run" in str(damage)
+    lost = "also tried to write this run: its steps were not saved"
+    assert lost in str(damage)
+    assert lost in capfd.readouterr().err  # the log of create_trial
+    for command in ("show", "ls", "check"):
+        arguments = [sys.executable, "-m", "smdebug", command, out_dir]
+        done = subprocess.run(list(map(str, arguments)), capture_output=True, text=True)
+        assert (done.stdout + done.stderr).count(lost) == 1, command
+
+
+def test_a_hook_in_another_process_says_that_it_saves_nothing(out_dir, tmp_path):
+    script = tmp_path / "second.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import sys, torch, smdebug.pytorch as smd
+            hook = smd.Hook(sys.argv[1])
+            model = torch.nn.Linear(2, 2)
+            hook.register_module(model)
+            model(torch.ones(1, 2)).sum().backward()
+            print(hook.status().error)
+            """
+        )
+    )
+    with smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=1)) as first:
+        model = Net()
+        first.register_module(model)
+        train(model, 1)
+        done = subprocess.run(
+            [sys.executable, str(script), str(out_dir)], capture_output=True, text=True, check=True
+        )
+    assert f"process {os.getpid()} on " in done.stdout
+    assert "writes this run: use another folder" in done.stdout
+    assert done.stderr.count("nothing will be saved") == 1
+    assert first.status().error is None
+
+
+def test_the_next_attempt_forgets_the_writer_that_the_one_before_refused(out_dir):
+    (path := pathlib.Path(out_dir)).mkdir()
+    gone = json.dumps({"host": socket.gethostname(), "pid": 2**22 - 1, "start_ticks": 1})
+    (path / "claim.smd").write_text(gone)
+    (path / "refused.smd").write_text(gone)
+    with smd.Hook(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=1)) as hook:
+        model = Net()
+        hook.register_module(model)
+        train(model, 1)
+    assert read(out_dir).damage() == []

@@ -81,6 +81,18 @@ bool lacks_parts(const Storage& storage) {
   return has_run_file && !*has_run_file;
 }
 
+Result<std::optional<std::string>> find_refused_writer(const Storage& storage) {
+  auto bytes = get_object(storage, kRefusedKey, kMaxClaimBytes);
+  if (!bytes && bytes.error().code == Error::Code::not_found)
+    return std::optional<std::string>();
+  if (!bytes) return std::move(bytes).error();
+  const auto refused = parse_claim(bytes->text());
+  return std::optional(
+      (refused ? refused->text() : std::string("a process")) +
+      " also tried to write this run: its steps were not saved; give each hook "
+      "a folder of its own");
+}
+
 Result<RunSize> measure_run(const Storage& storage) {
   SMD_TRY(const auto objects, storage.list(""));
   RunSize size;

@@ -306,6 +306,11 @@ std::vector<Damage> Trial::damage() {
   return impl_->damage();
 }
 
+std::optional<std::string> Trial::refused_writer() const {
+  const auto refused = find_refused_writer(impl_->storage());
+  return refused ? *refused : std::nullopt;
+}
+
 std::uint64_t Trial::dropped_tensors() {
   impl_->refresh_for_query();
   return impl_->table().dropped_tensors();

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "smdebug/base/try.h"
+#include "smdebug/read/run_folder.h"
 
 #include "base/environment.h"
 #include "format/file_names.h"
@@ -194,15 +195,11 @@ std::vector<Damage> Trial::Impl::damage() const {
       all.push_back(std::move(part));
     }
   }
-  const auto bytes = get_object(*storage_, kRefusedKey, kMaxClaimBytes);
-  if (bytes) {
-    const auto refused = parse_claim(bytes->text());
-    all.push_back({std::string(kRefusedKey),
-                   (refused ? refused->text() : std::string("a process")) +
-                       " also tried to write this run: its steps were not "
-                       "saved"});
-  } else if (bytes.error().code != Error::Code::not_found) {
-    all.push_back({std::string(kRefusedKey), bytes.error().message});
+  const auto refused = find_refused_writer(*storage_);
+  if (!refused) {
+    all.push_back({std::string(kRefusedKey), refused.error().message});
+  } else if (*refused) {
+    all.push_back({std::string(kRefusedKey), **refused});
   }
   return all;
 }

@@ -4,6 +4,7 @@
 // many runs, and for removing runs. A `Trial` (trial.h) reads the contents.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,11 @@ RunState read_run_state(const Storage& storage, const RunProgress& progress,
 /// `run.json`: `Trial::damage` then names it. Reads and lists nothing. False if
 /// the storage has no folders.
 bool lacks_parts(const Storage& storage);
+
+/// Returns a sentence about the last process, or hook of the same process, that
+/// wanted to write a run while another one wrote it: its steps are lost. None
+/// if there was none. Fails as `get_object`.
+Result<std::optional<std::string>> find_refused_writer(const Storage& storage);
 
 // The files of a run, counted by listing them.
 struct RunSize {

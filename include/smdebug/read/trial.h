@@ -233,6 +233,9 @@ class Trial {
 
   /// Returns the files that were skipped so far because they are damaged.
   std::vector<Damage> damage();
+  /// Returns `find_refused_writer` (run_folder.h) of the run; none as well if
+  /// it cannot be read.
+  std::optional<std::string> refused_writer() const;
   /// Returns how many tensors the writer dropped because its buffer was full.
   std::uint64_t dropped_tensors();
   /// Returns the size of all files of the run in bytes. Lists them on each

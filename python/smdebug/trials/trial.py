@@ -90,6 +90,8 @@ class Trial:
             _require_run(self.path, drain)
         self._core = CoreTrial.open(self.path, self.name, first, end, timeout, drain, bool(cache))
         self._published = self._core  # without a running step, which LiveTrial adds
+        if refused := self._core.refused_writer():
+            _logger.warning("run '%s': %s", self.name, refused)
 
     def tensor_names(
         self,
