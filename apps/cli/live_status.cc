@@ -2,6 +2,7 @@
 
 #include "smdebug/base/escape.h"
 #include "smdebug/report/run_overview.h"
+#include "smdebug/report/verdict_groups.h"
 #include "smdebug/report/verdict_text.h"
 
 namespace smdebug {
@@ -36,11 +37,18 @@ void LiveOutput::measure_speed() {
 }
 
 void LiveOutput::print(const Verdict& verdict) {
+  if (group_of(verdict) == VerdictGroup::failed) return print_failure(verdict);
   if (verdict.status != RuleStatus::issues_found) return;
   progress_.clear();
   console_.err << "smdebug: "
                << verdict_text(verdict, detail_ == Detail::verbose)
                << std::flush;
+}
+
+void LiveOutput::print_failure(const Verdict& verdict) {
+  progress_.clear();
+  console_.err << "smdebug: " << rule_failure_text(verdict)
+               << "; this rule judges no later step" << std::endl;
 }
 
 void LiveOutput::note(const std::string& text) {

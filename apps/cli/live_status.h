@@ -28,7 +28,7 @@ class LiveOutput {
   // Prints a text instead of the status, if it is due.
   void say(const std::string& text) { progress_.say(text); }
 
-  // Prints a verdict at once if a rule fired.
+  // Prints a verdict at once if a rule fired or failed.
   void print(const Verdict& verdict);
 
   // Prints a line at once, unless the user asked for quiet.
@@ -38,6 +38,7 @@ class LiveOutput {
   void clear() { progress_.clear(); }
 
  private:
+  void print_failure(const Verdict& verdict);
   void measure_speed();
 
   const Console& console_;

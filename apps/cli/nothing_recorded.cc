@@ -23,6 +23,10 @@ constexpr const char* kProbe =
     "import importlib.util, os\n"
     "os._exit(40 if importlib.util.find_spec('smdebug') else 41)";
 
+// The package writes it into the folder of the run (smdebug/autostart.py).
+constexpr const char* kReasonFile = "not_recorded.txt";
+constexpr std::size_t kMaxReason = 1000;
+
 constexpr std::string_view kModel =
     "model with PyTorch, TensorFlow, Keras, XGBoost or MXNet";
 
@@ -67,11 +71,12 @@ std::string of_python(const std::string& python, const Clock& clock) {
   const auto has = has_package(python, clock);
   if (!has) {
     return fmt::format(
-        "the program trained no {}, or '{}' does not have the package "
-        "'smdebug'",
+        "smdebug recognized no training of a {}, or '{}' does not have the "
+        "package 'smdebug'",
         kModel, python);
   }
-  if (*has) return fmt::format("the program trained no {}", kModel);
+  if (*has)
+    return fmt::format("smdebug recognized no training of a {}", kModel);
   return fmt::format(
       "'{}' does not have the package 'smdebug': install it with '{} -m pip "
       "install .' in the source folder of smdebug",
@@ -80,28 +85,42 @@ std::string of_python(const std::string& python, const Clock& clock) {
 
 }  // namespace
 
-std::string nothing_recorded(const RunSummary& summary, const Clock& clock) {
+std::string take_reason(const std::string& location) {
+  const auto path = std::filesystem::path(location) / kReasonFile;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(
+          std::filesystem::symlink_status(path, ignored))) {
+    return "";
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string reason(kMaxReason, '\0');
+  file.read(reason.data(), static_cast<std::streamsize>(kMaxReason));
+  reason.resize(static_cast<std::size_t>(file.gcount()));
+  std::filesystem::remove(path, ignored);
+  return reason.substr(0, reason.find('\n'));
+}
+
+std::string nothing_recorded(const RunSummary& summary,
+                             const std::string& reason, const Clock& clock) {
   if (const std::string full = disk_space_text(summary.location); !full.empty())
-    return "nothing was recorded in '" + summary.location + "'" + full;
+    return "nothing can be written to '" + summary.location + "'" + full;
   if (summary.signal) {
-    return fmt::format(
-        "nothing was recorded: signal {} ended the program before it completed "
-        "a step",
-        *summary.signal);
+    return fmt::format("signal {} ended the program before it completed a step",
+                       *summary.signal);
   }
   if (summary.exit_code != 0) {
     return fmt::format(
-        "nothing was recorded: the program failed with exit code {} before it "
-        "completed a step; its own output shows why",
+        "the program failed with exit code {} before it completed a step; its "
+        "own output shows why",
         summary.exit_code);
   }
+  if (!reason.empty()) return reason;
   const std::string& program = summary.command.front();
   if (const auto python = find_python(program))
-    return "nothing was recorded: " + of_python(*python, clock);
+    return of_python(*python, clock);
   return fmt::format(
-      "nothing was recorded: no Python with the package 'smdebug' reported a "
-      "{} from '{}'; run the command that trains, as in 'smdebug run -- python "
-      "train.py'",
+      "no Python with the package 'smdebug' reported a {} from '{}'; run the "
+      "command that trains, as in 'smdebug run -- python train.py'",
       kModel, program);
 }
 

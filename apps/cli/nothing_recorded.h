@@ -9,8 +9,14 @@
 
 namespace smdebug {
 
-// Returns one sentence. If the program is a Python interpreter, asks it whether
-// it has the package smdebug, for at most 10 seconds.
-std::string nothing_recorded(const RunSummary& summary, const Clock& clock);
+// Returns the first reason that the program gave why it is not recorded, and
+// removes its file from the folder of the run; empty if it gave none.
+std::string take_reason(const std::string& location);
+
+// Returns a sentence without a heading that nothing was recorded. `reason` is
+// that of `take_reason`. If the program is a Python interpreter, may ask it
+// whether it has the package smdebug, for at most 10 seconds.
+std::string nothing_recorded(const RunSummary& summary,
+                             const std::string& reason, const Clock& clock);
 
 }  // namespace smdebug

@@ -64,7 +64,7 @@ class LaunchedRun {
     summary_.detail = command.detail;
     summary_.command = command.trainer;
     summary_.has_default_rules = command.rules.empty();
-    summary_.location = std::move(location);
+    summary_.location = first_location_ = std::move(location);
   }
 
   // Makes the rules and starts the training. Fails as `make_rules`,
@@ -175,9 +175,10 @@ class LaunchedRun {
     options.stop_training = [this] { return stop_training(); };
     options.is_live = true;
     options.on_verdict = [this](const Verdict& verdict) {
-      if (verdict.status != RuleStatus::issues_found) return;
-      last_fired_ = verdict.rule;
-      live_.print(verdict);
+      const bool has_fired = verdict.status == RuleStatus::issues_found;
+      if (has_fired) last_fired_ = verdict.rule;
+      // After the training, the summary follows at once.
+      if (has_fired || !has_ended_) live_.print(verdict);
     };
     options.on_step = [this](const StepId& step) { live_.note_step(step); };
     return options;
@@ -207,6 +208,7 @@ class LaunchedRun {
   }
 
   void note_end(const Trainer::Ending& ending) {
+    has_ended_ = true;
     trainer_->sweep();
     const std::chrono::duration<double> took =
         console_.clock.monotonic() - started_;
@@ -225,12 +227,14 @@ class LaunchedRun {
   }
 
   void add_page() {
+    const std::string reason = take_reason(first_location_);
     const auto trial =
         open_run(summary_.location, console_, WaitLimit::from_environment());
     if (!trial) {
-      summary_.problem = trial.error().code == Error::Code::not_found
-                             ? nothing_recorded(summary_, console_.clock)
-                             : trial.error().message;
+      summary_.problem =
+          trial.error().code == Error::Code::not_found
+              ? nothing_recorded(summary_, reason, console_.clock)
+              : trial.error().message;
       return;
     }
     auto overview = read_run_overview(**trial);
@@ -256,8 +260,10 @@ class LaunchedRun {
   RunSummary summary_;
   LiveOutput live_;
   std::string last_fired_;  // the rule whose actions are performed
+  bool has_ended_ = false;  // the training
   std::chrono::nanoseconds started_{0};
   std::unique_ptr<Trainer> trainer_;
+  std::string first_location_;          // of the first model
   std::string next_location_;           // of the next model, without its number
   std::vector<MonitorResult> results_;  // of the models before the current one
   std::unique_ptr<RunMonitor> monitor_;  // its actions use what is above

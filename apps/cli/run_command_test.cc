@@ -2,6 +2,7 @@
 // "trains" by moving an existing run to the requested folder.
 
 #include <csignal>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -249,7 +250,34 @@ TEST_F(RunCommandTest, AsksForTheClassOfARuleInAFile) {
 TEST_F(RunCommandTest, DoesNotBlameACrashedProgramForTrainingNoModel) {
   const Spoken spoken = run_script("exit 5\n");
   EXPECT_THAT(spoken.err, AllOf(HasSubstr("failed with exit code 5"),
-                                Not(HasSubstr("trained no model"))));
+                                Not(HasSubstr("recognized no"))));
+}
+
+TEST_F(RunCommandTest, SaysOnceThatNothingWasRecorded) {
+  const std::string err = run_script("exit 0\n").err;
+  EXPECT_THAT(err, HasSubstr("smdebug: nothing was recorded\n"));
+  EXPECT_EQ(err.find("recorded\n"), err.rfind("recorded\n")) << err;
+  EXPECT_EQ(err.find("nothing was"), err.rfind("nothing was")) << err;
+}
+
+TEST_F(RunCommandTest, GivesTheReasonOfTheProgramWhyNothingWasRecorded) {
+  const Spoken spoken =
+      run_script(std::string(kReadRequest) +
+                 "printf 'an optimizer acts, but no model\\nmore\\n' > "
+                 "\"$out/not_recorded.txt\"\n");
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err,
+              AllOf(HasSubstr("problem   an optimizer acts, but no model\n"),
+                    Not(HasSubstr("more")), Not(HasSubstr("recognized no"))));
+  EXPECT_FALSE(exists("out"));
+}
+
+TEST_F(RunCommandTest, LeavesNoReasonInARunThatWasRecorded) {
+  const Spoken spoken = run_training(
+      kHealthy, "echo 'loops without Keras' > \"$out/not_recorded.txt\"\n");
+  EXPECT_EQ(spoken.code, 0) << spoken.err;
+  EXPECT_THAT(spoken.err, Not(HasSubstr("loops without Keras")));
+  EXPECT_FALSE(exists("out/not_recorded.txt"));
 }
 
 TEST_F(RunCommandTest, LeavesNoEmptyFolderOfRunsBehind) {
@@ -283,10 +311,12 @@ TEST_F(RunCommandTest, NamesThePythonThatLacksThePackage) {
                                     "install it with '" +
                                     python + " -m pip install .'"));
   EXPECT_THAT(answer(40),
-              AllOf(HasSubstr("the program trained no model with PyTorch"),
+              AllOf(HasSubstr("smdebug recognized no training of a model with "
+                              "PyTorch"),
                     Not(HasSubstr("does not have"))));
-  EXPECT_THAT(answer(1), HasSubstr("trained no model with PyTorch, TensorFlow, "
-                                   "Keras, XGBoost or MXNet, or '"));
+  EXPECT_THAT(answer(1),
+              HasSubstr("no training of a model with PyTorch, "
+                        "TensorFlow, Keras, XGBoost or MXNet, or '"));
   folder_.write("launcher", "#!/usr/bin/env " + python + "\n");
   std::filesystem::permissions(folder_.path("launcher"),
                                std::filesystem::perms::owner_all);
@@ -328,6 +358,55 @@ TEST_F(RunCommandTest, PassesARuleInPythonToItsLoader) {
   EXPECT_EQ(spoken.code, 1);
   EXPECT_THAT(spoken.err, HasSubstr("the rule raised"));
   EXPECT_EQ(asked, "mine.py:Mine 3 " + out_);
+}
+
+// Fails at its first step, as the code of a user may, and creates a file.
+class FailingRule : public Rule {
+ public:
+  explicit FailingRule(std::string file) : file_(std::move(file)) {
+    identify("Mine", {});
+  }
+  RuleNeeds needs() const override {
+    TensorSelector all;
+    all.every_tensor = true;
+    return {{all}, RuleNeeds::Depth::statistics, 0};
+  }
+  Outcome on_step(const RuleStep&) override {
+    std::ofstream(file_) << "failed";
+    return Error{Error::Code::invalid_argument,
+                 "rule Mine failed at step 0: ValueError: no (mine.py:8)"};
+  }
+
+ private:
+  std::string file_;
+};
+
+TEST_F(RunCommandTest, TellsWhenARuleFailsAndOnceMoreInTheSummary) {
+  record_run(folder_.path("recorded"), kHealthy);
+  // The training continues until the rule has failed.
+  folder_.write("train.sh",
+                std::string(kReadRequest) + "mv -T " +
+                    folder_.path("recorded") + " \"$out\"\nuntil test -e " +
+                    folder_.path("failed") + "; do sleep 0.01; done\n");
+  CliHooks hooks;
+  hooks.load_python_rule = [&](const auto&, const auto&, const auto&) {
+    return Result<std::unique_ptr<Rule>>(
+        std::make_unique<FailingRule>(folder_.path("failed")));
+  };
+  const Spoken spoken = smdebug({"run", "--out", out_, "--rule", "mine.py:Mine",
+                                 "--", "sh", folder_.path("train.sh")},
+                                hooks);
+  EXPECT_EQ(spoken.code, 1);
+  const std::string failure =
+      "rule Mine failed at step 0: ValueError: no (mine.py:8)";
+  const auto told = spoken.err.find("smdebug: " + failure +
+                                    "; this rule judges no later step\n");
+  const auto summary = spoken.err.find("smdebug: a rule failed\n");
+  const auto again = spoken.err.find("no verdict  " + failure + "\n");
+  EXPECT_LT(told, summary) << spoken.err;
+  EXPECT_LT(summary, again) << spoken.err;
+  EXPECT_NE(again, std::string::npos) << spoken.err;
+  EXPECT_EQ(spoken.err.find(failure, again + 20), std::string::npos);
 }
 
 TEST_F(RunCommandTest, InterruptsTheTrainerAndStillTellsTheSummary) {

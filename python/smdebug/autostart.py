@@ -14,6 +14,7 @@ import sys
 from smdebug.import_watch import after_import
 
 VARIABLE = "SMDEBUG_RUN"
+REASON_FILE = "not_recorded.txt"
 # module -> folder of its adapter
 FRAMEWORKS = {
     "torch": "pytorch",
@@ -25,12 +26,27 @@ FRAMEWORKS = {
 
 
 def complain(reason: str) -> None:
-    """Prints why the run is not recorded. Never raises, whatever state the process is in."""
+    """Prints why the run is not recorded, and tells it to `smdebug run`, whose summary may come
+    long after. Never raises, whatever state the process is in."""
     try:
         sys.stderr.write(f"smdebug: this run is not recorded: {reason}\n")
         sys.stderr.flush()
+        _tell_launcher(reason)
     except Exception:
         pass
+
+
+def _tell_launcher(reason: str) -> None:
+    """Writes the first reason into the folder of the run; apps/cli/nothing_recorded.cc reads it."""
+    import json
+
+    folder = json.loads(os.environ[VARIABLE])["out_dir"]
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    file = os.open(os.path.join(folder, REASON_FILE), flags, 0o600)
+    try:
+        os.write(file, (" ".join(reason.split()) + "\n").encode("utf-8", "replace"))
+    finally:
+        os.close(file)
 
 
 def complain_of(error: Exception) -> None:

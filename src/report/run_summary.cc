@@ -168,7 +168,7 @@ std::string run_summary_text(const RunSummary& summary) {
   std::string outcome =
       summary.overview
           ? outcome_text(summary.verdicts, summary.has_default_rules)
-          : "nothing recorded";
+          : "nothing was recorded";
   if (has_failed(summary) && !has_fired) {
     outcome = "the training failed; " +
               (summary.overview ? "no rule fired before" : outcome);

@@ -32,9 +32,11 @@ std::string titles(std::span<const Verdict> group,
 std::string named_message(const Verdict& verdict,
                           std::span<const Verdict> among) {
   std::string text = one_line(verdict.message);
-  const std::string name = rule_title(verdict, among) + ": ";
-  // The message of a rule in Python begins with its name.
-  return text.starts_with(name) ? text : name + text;
+  const std::string name = rule_title(verdict, among);
+  // The message of a rule in Python names it.
+  return text.starts_with(name + ": ") || text.starts_with("rule " + name + " ")
+             ? text
+             : name + ": " + text;
 }
 
 // One line per verdict, and one for those beyond `shown`.
@@ -200,6 +202,10 @@ VerdictGroup group_of(const Verdict& verdict) {
       break;
   }
   return VerdictGroup::unfinished;
+}
+
+std::string rule_failure_text(const Verdict& verdict) {
+  return named_message(verdict, std::span(&verdict, 1));
 }
 
 std::vector<Verdict> verdicts_in(VerdictGroup group,

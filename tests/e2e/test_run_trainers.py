@@ -137,8 +137,10 @@ for _ in range(3):
 """,
         check=False,
     )
-    assert done.stderr.count("no model with trainable parameters was called") == 1
-    assert "nothing was recorded" in done.stderr
+    first, _, summary = done.stderr.partition("smdebug: nothing was recorded\n")
+    for part in (first, summary):  # at once, and where the reader of a long output looks
+        assert part.count("no model with trainable parameters was called") == 1
+    assert "recognized no training" not in done.stderr
     assert "Error: " not in done.stderr
     assert not run.exists()
 

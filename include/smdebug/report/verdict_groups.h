@@ -27,6 +27,9 @@ VerdictGroup group_of(const Verdict& verdict);
 std::vector<Verdict> verdicts_in(VerdictGroup group,
                                  std::span<const Verdict> verdicts);
 
+/// Returns why a rule failed, with its name, on one line.
+std::string rule_failure_text(const Verdict& verdict);
+
 /// Returns whether this is the message of a rule that could not judge.
 bool is_nothing_to_judge(std::string_view message);
 
