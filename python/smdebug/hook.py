@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 _logger = get_logger()
 _EMPTY_COLLECTION = "nothing belongs to collection '{}': it has neither patterns nor tensor names"
+_FILL = "; fill it with hook.get_collection('{}').{}, or do not create it"
 
 
 class BaseHook(ProfilerCalls):
@@ -79,6 +80,7 @@ class BaseHook(ProfilerCalls):
     _is_open: bool = False
     _was_closed: bool = False
     _has_warned_of_use: bool = False  # after the end of the run
+    _has_new_parts: bool = True  # whose edits are not counted yet
     announces_first_step: bool = True  # in the log
     max_tensors_per_module: int = 0  # inputs, and outputs, per step; 0: all
     steps_after_leap: int = 0  # saved after the leap of a loss or of the norm of a gradient
@@ -88,6 +90,8 @@ class BaseHook(ProfilerCalls):
     collection_class: type[Collection] = Collection
     # Collections whose tensors only _module_patterns finds.
     patterned_collections: frozenset[str] = frozenset()
+    # The methods that fill a collection, for messages.
+    filling_methods: str = "include(pattern)"
     # Which of "step_on" and "gradients" the adapter takes.
     adapter_options: tuple[str, ...] = ()
     # What to do for a hook that has seen no step.
@@ -138,6 +142,7 @@ class BaseHook(ProfilerCalls):
         self._added: set[str] = set()  # names of collections that the user passed in
         self._handed_over: _core.HookConfig | None = None
         self._reported_mistakes: set[str] = set()
+        self._ignored: set[str] = set()  # collections that were reported and left out
         self._has_begun = False
         checked_answer(options.on_fire, self.vetoes)
         if options.rules is None and options.on_fire != "record":
@@ -320,9 +325,18 @@ class BaseHook(ProfilerCalls):
         self._revision.add()
 
     def _follow_edits(self) -> None:
-        """Counts the edits of all configuration objects of this hook."""
-        parts = [self._save_config, self._reduction_config, self._default]
-        self._revision.follow([*filter(None, parts), *self._collections.values()])
+        """Makes the hook take up a configuration object that it got. The next step finds all of
+        them: to count their edits anew for each one would take quadratic time."""
+        self._has_new_parts = True
+        self.mark_edited()
+
+    def _count_edits(self) -> None:
+        """Counts the edits of all configuration objects of this hook from now on."""
+        if self._has_new_parts:
+            self._has_new_parts = False
+            parts = [self._save_config, self._reduction_config, self._default]
+            self._revision.follow([*filter(None, parts), *self._collections.values()])
+        self._seen_revision = self._revision.number
 
     # --- saving ---
 
@@ -419,7 +433,7 @@ class BaseHook(ProfilerCalls):
         self._is_open = False
         self._was_closed = True
         current_hook.closed(self)
-        if not self._has_begun and not self._failure:
+        if not self._has_begun and not self.status().error:
             _logger.warning("run '%s': %s", self.out_dir, self._reason_of_no_step())
         was_active = False
         with self._isolate("close"):
@@ -433,7 +447,7 @@ class BaseHook(ProfilerCalls):
                 self._warn_of_no_saved_step()
         if self._rules:
             with self._isolate("the end of the rules"):
-                self._rules.finish()
+                self._rules.finish(self._ignored)
 
     def __del__(self) -> None:
         self.close()
@@ -517,7 +531,7 @@ class BaseHook(ProfilerCalls):
         for name in self.patterned_collections:
             if name in names:
                 self.get_collection(name)
-        self._seen_revision = self._revision.number
+        self._count_edits()
         self._report_empty_ranges()
         self._report_misspelled_collections()
         try:
@@ -530,6 +544,7 @@ class BaseHook(ProfilerCalls):
                     names,
                     lambda config: _core.saved_collections(config, self._framework),
                     self._report_mistake,
+                    self._ignored,
                 )
             )
 
@@ -553,7 +568,8 @@ class BaseHook(ProfilerCalls):
     def _report_empty_collections(self) -> None:
         for name, near in self._empty_collections():
             if not near:
-                self._report_mistake(_EMPTY_COLLECTION.format(name))
+                text = _EMPTY_COLLECTION + _FILL
+                self._report_mistake(text.format(name, name, self.filling_methods))
 
     def _empty_collections(self) -> Iterator[tuple[str, str | None]]:
         """The names of collections to which nothing belongs, each with the nearest built-in one."""

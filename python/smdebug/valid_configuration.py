@@ -7,6 +7,7 @@ step begins. They must not end the training: the part with the mistake is report
 
 from __future__ import annotations
 
+import bisect
 import difflib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -29,12 +30,13 @@ def valid_configuration(
     names: Sequence[str],
     check: Callable[[_core.HookConfig], object],
     report: Callable[[str], None],
+    left_out: set[str],
 ) -> _core.HookConfig | None:
     """Returns `snapshot(collections, names)` without the collections and names that make it
     invalid, or None if the rest is invalid too.
 
     `check(config)` raises for an invalid configuration, as `snapshot` may. `report(text)` takes a
-    sentence about each part that is left out.
+    sentence about each part that is left out. Adds the names of these collections to `left_out`.
     """
 
     def mistake(collections: Sequence[Collection], names: Sequence[str] = ()) -> str | None:
@@ -47,27 +49,55 @@ def valid_configuration(
     if error := mistake([]):
         report(f"the edits of the configuration are ignored: {error}")
         return None
-    kept: list[Collection] = []
-    kept_names: list[str] = []
-    left_out: set[str] = set()
+    # Each part is checked alone: a check takes time that grows with what it contains.
+    kept: dict[str, Collection] = {}
     for collection in collections:
-        error = mistake([*kept, collection])
+        error = mistake([collection])
         if error is None:
-            kept.append(collection)
+            kept[collection.name] = collection
             continue
         left_out.add(collection.name)
         subject = f"collection '{collection.name}'"
         report(f"a collection is ignored: {error if subject in error else f'{subject}: {error}'}")
+    kept_names: list[str] = []
     for name in names:
         if not isinstance(name, str):
             report(f"a name is ignored: include_collections must hold text, found {name!r}")
         elif name in left_out:
             continue
-        elif error := mistake(kept, [*kept_names, name]):
+        elif error := mistake([kept[name]] if name in kept else [], [name]):
             report(f"a name is ignored: {error}")
         else:
             kept_names.append(name)
-    return snapshot(kept, kept_names)
+    return _as_many_as_possible(snapshot, mistake, list(kept.values()), kept_names, report)
+
+
+def _as_many_as_possible(
+    snapshot: Snapshot,
+    mistake: Callable[[Sequence[Collection], Sequence[str]], str | None],
+    collections: list[Collection],
+    names: list[str],
+    report: Callable[[str], None],
+) -> _core.HookConfig | None:
+    """Returns `snapshot(collections, names)` with the first of the collections only, if there are
+    too many of them. Each of them is valid."""
+
+    def first(number: int) -> tuple[list[Collection], list[str]]:
+        known = {each.name for each in collections}
+        few = collections[:number]
+        cut = known - {each.name for each in few}
+        return few, [name for name in names if name not in cut]
+
+    error = mistake(collections, names)
+    if error is None:
+        return snapshot(collections, names)
+    numbers = range(1, len(collections) + 1)
+    valid = bisect.bisect_left(numbers, True, key=lambda number: bool(mistake(*first(number))))
+    if valid == 0:
+        report(f"the edits of the configuration are ignored: {error}")
+        return None
+    report(f"the collections after '{collections[valid - 1].name}' are ignored: {error}")
+    return snapshot(*first(valid))
 
 
 def empty_ranges(name: str, config: SaveConfig | None) -> list[str]:

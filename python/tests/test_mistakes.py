@@ -1,5 +1,6 @@
 """Mistakes in calls from Python: each message names the mistake and the remedy."""
 
+import json
 import re
 from types import SimpleNamespace
 
@@ -20,6 +21,7 @@ from smdebug.exceptions import (
 from smdebug.rules import Rule, builtin, invoke_rule
 from smdebug.rules.judge import load_judge
 from smdebug.trials import create_trial
+from smdebug.valid_configuration import valid_configuration
 
 
 @pytest.fixture
@@ -407,13 +409,173 @@ def test_an_edit_of_the_configuration_logs_the_location_and_a_wrong_pattern_once
     assert logged.count("'nosuch' matched no tensor") == 1
 
 
-def test_a_path_through_a_file_is_reported_when_the_hook_is_made(tmp_path, capfd):
+@pytest.mark.parametrize("name", ["file", "file/run"])
+def test_a_folder_that_is_a_file_is_reported_once_and_the_training_goes_on(tmp_path, capfd, name):
     (tmp_path / "file").write_text("")
-    for out_dir in (tmp_path / "file", tmp_path / "file" / "run"):
-        smd.Hook(out_dir)
-        logged = capfd.readouterr().err
-        assert "error" in logged
-        assert "/file' is a file: choose another folder" in logged
+    out_dir = tmp_path / name
+    hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=1))
+    text = f"'{tmp_path}/file' is a file, not a folder; choose another folder"
+    assert hook.status().error == f"out_dir '{out_dir}' cannot be written: {text}"
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    hook.close()
+    logged = [line for line in capfd.readouterr().err.splitlines() if "smdebug" in line]
+    assert logged == [
+        f"smdebug: error: nothing will be recorded: out_dir '{out_dir}' cannot be written: {text}"
+    ]
+    assert hook.status().state == "failed"
+
+
+def configured(folder, monkeypatch, **parameters):
+    """A hook of the configuration file that the environment names."""
+    path = folder / "config.json"
+    path.write_text(json.dumps(parameters))
+    monkeypatch.setenv("SMDEBUG_CONFIG_FILE_PATH", str(path))
+    return smd.get_hook(create_if_not_exists=True)
+
+
+def test_a_folder_that_is_a_file_in_a_json_configuration_is_reported(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    smd.del_hook()
+    hook = configured(tmp_path, monkeypatch, LocalPath=str(tmp_path / "file"))
+    assert hook.status().error.startswith(f"out_dir '{tmp_path}/file' cannot be written: ")
+    hook.close()
+
+
+@pytest.mark.parametrize("place", ["argument", "json", "environment"])
+def test_a_tensorboard_folder_that_is_a_file_leaves_the_run_as_it_is(
+    tmp_path, monkeypatch, capfd, place
+):
+    (tmp_path / "file").write_text("")
+    folder, run = str(tmp_path / "file" / "tb"), str(tmp_path / "run")
+    parameters = {"save_interval": 1, "save_all": True}
+    smd.del_hook()
+    if place == "argument":
+        every_step = smd.SaveConfig(save_interval=1)
+        hook = smd.Hook(run, save_all=True, save_config=every_step, tensorboard_dir=folder)
+    elif place == "json":
+        parameters["tensorboard_dir"] = folder
+        hook = configured(tmp_path, monkeypatch, LocalPath=run, HookParameters=parameters)
+    else:
+        (tmp_path / "tb.json").write_text(json.dumps({"LocalPath": folder}))
+        monkeypatch.setenv("TENSORBOARD_CONFIG_FILE_PATH", str(tmp_path / "tb.json"))
+        monkeypatch.setenv("TRAINING_JOB_NAME", "job")
+        hook = configured(tmp_path, monkeypatch, LocalPath=run, HookParameters=parameters)
+    assert hook.status().tensorboard_error.startswith(
+        f"tensorboard_dir '{folder}' cannot be written: '{tmp_path}/file' is a file, not a folder"
+    )
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    hook.close()
+    assert hook.status().error is None and hook.status().steps_saved == 2
+    assert capfd.readouterr().err.count("cannot be written") == 1
+
+
+def test_an_empty_collection_of_ones_own_is_reported_with_what_to_do(tmp_path, capfd):
+    hook = smd.Hook(tmp_path / "run", save_all=True)
+    hook.get_collection("mine")
+    model = Net()
+    hook.register_module(model)
+    train(model, 1)
+    hook.close()
+    assert (
+        "nothing belongs to collection 'mine': it has neither patterns nor tensor names; fill it "
+        "with hook.get_collection('mine').include(pattern) or add_module_tensors(module), or do "
+        "not create it\n"
+    ) in capfd.readouterr().err
+
+
+def test_a_misspelled_collection_of_a_rule_is_told_once(tmp_path, capfd):
+    every_step = smd.SaveConfig(save_interval=1)
+    rules = [("AllZero", {"collection_names": "biasse"}), ("AllZero", {"tensor_regex": "nosuch"})]
+    hook = smd.Hook(
+        tmp_path / "run", rules=rules, include_collections=["weights"], save_config=every_step
+    )
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    hook.close()
+    lines = capfd.readouterr().err.splitlines()
+    (told,) = [line for line in lines if "biasse" in line]
+    assert told.endswith("did you mean 'biases'?")
+    assert [line for line in lines if "rule AllZero judged nothing" in line]  # the other one
+
+
+def test_more_collections_than_possible_are_told_once_and_the_first_are_saved(tmp_path, capfd):
+    hook = smd.Hook(
+        tmp_path / "run",
+        save_config=smd.SaveConfig(save_interval=1),
+        include_collections=["c0", "c1", "c399"],
+    )
+    for number in range(400):
+        hook.get_collection(f"c{number}").include(f"fc{number}.weight")
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    hook.close()
+    told = [line for line in capfd.readouterr().err.splitlines() if "at most" in line]
+    assert len(told) == 1 and "are ignored: " in told[0]
+    assert "Net_fc1.weight" in read(tmp_path / "run").tensor_names()
+
+
+class CountingRevision:
+    """A ConfigRevision that counts the objects that it was given."""
+
+    def __init__(self, revision):
+        self._revision = revision
+        self.followed = 0
+
+    def follow(self, objects):
+        objects = list(objects)
+        self.followed += len(objects)
+        self._revision.follow(objects)
+
+    def __getattr__(self, name):
+        return getattr(self._revision, name)
+
+
+def test_collections_are_followed_once_however_many_a_script_adds(tmp_path):
+    hook = smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(save_interval=1))
+    hook._revision = revision = CountingRevision(hook._revision)
+    for number in range(200):
+        hook.add_collection(smd.Collection(f"c{number}", include_regex=[f"x{number}"]))
+    model = Net()
+    hook.register_module(model)
+    train(model, 3)
+    assert 200 <= revision.followed < 300
+    hook.get_collection("c7").include("fc1.weight")  # an edit of one of them is still seen
+    hook.include_collections.append("c7")
+    train(model, 1)
+    hook.close()
+    assert read(tmp_path / "run").tensor("Net_fc1.weight").steps() == [3]
+
+
+def test_mistakes_are_searched_in_each_collection_once():
+    checked = []
+
+    def snapshot(collections, names):
+        checked.append(len(collections) + len(names))
+        if any(each.name == "bad" for each in collections):
+            raise SMDebugValueError("it is bad")
+        return list(collections), list(names)
+
+    collections = [smd.Collection(f"c{number}") for number in range(1000)]
+    collections.insert(500, smd.Collection("bad"))
+    reported, left_out = [], set()
+    kept, names = valid_configuration(
+        snapshot,
+        collections,
+        [each.name for each in collections],
+        lambda config: None,
+        reported.append,
+        left_out,
+    )
+    assert [each.name for each in kept] == names == [f"c{number}" for number in range(1000)]
+    assert reported == ["a collection is ignored: collection 'bad': it is bad"]
+    assert left_out == {"bad"}
+    assert sum(checked) < 8 * 1000
 
 
 def test_a_missing_loss_of_a_function_is_named_with_the_call_that_saves_it(tmp_path, capfd):

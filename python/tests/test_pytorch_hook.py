@@ -80,7 +80,8 @@ def test_an_empty_collection_of_the_user_is_logged_and_ignored(out_dir, logged):
         train(model, 2)
     assert [text for text in logged if "'mine'" in text] == [
         "a collection is ignored: collection 'mine' can match nothing: it has neither "
-        "include_regex nor tensor_names"
+        "include_regex nor tensor_names; give it patterns of tensor names in include_regex, or "
+        "remove it"
     ]
     assert read(out_dir).tensor("Net_fc1.weight").steps() == [0, 1]
 

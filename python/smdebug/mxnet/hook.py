@@ -78,6 +78,7 @@ class Hook(BaseHook):
     adapter_options: tuple[str, ...] = ("step_on",)
     vetoes: tuple[str, ...] = ("skip_step", "raise", "stop")
     advice = "call hook.register_block(net) before the training, and call the net as net(x)"
+    filling_methods = "include(pattern) or add_block_tensors(block)"
     _switch = CaptureSwitch()
 
     @takes_options(MXNetOptions)

@@ -111,6 +111,7 @@ class Hook(BaseHook):
     advice: str = (
         "call hook.register_module(model) before the training, and call the model as model(x)"
     )
+    filling_methods: str = "include(pattern) or add_module_tensors(module)"
     _switch: CaptureSwitch = CaptureSwitch()
     _losses_may_be_compiled: bool = True
     _sees_backward: bool = False  # `note_start_of_backward` is called

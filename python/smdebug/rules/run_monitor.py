@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from smdebug import _core
+from smdebug.log import get_logger
 from smdebug.rules.builtin_rule import Verdict
 from smdebug.rules.judge import Judge
 from smdebug.rules.rule_specs import core_rule, request_tensors
+
+_logger = get_logger()
 
 
 class RunMonitor:
@@ -25,6 +28,7 @@ class RunMonitor:
         made = [core_rule(rule, lambda *of_class: Judge(*of_class, run)) for rule in rules]
         self._core = _core.RunMonitor.of_own_run(run, made, first_step)
         self._reported: set[int] = set()  # the rules whose verdict `poll` has returned
+        self._failed: set[int] = set()  # the rules whose failure is logged
 
     def request_tensors(self, hook: Any) -> None:
         """Makes `hook` save the tensors that the rules need."""
@@ -35,13 +39,21 @@ class RunMonitor:
         rules that fired since the last call."""
         if self._core.is_judging:
             self._core.poll()
+        verdicts = self.verdicts()
+        self._log_failures(verdicts)
         new = {
             number: verdict
-            for number, verdict in enumerate(self.verdicts())
+            for number, verdict in enumerate(verdicts)
             if verdict["status"] == "IssuesFound" and number not in self._reported
         }
         self._reported.update(new)
         return list(new.values())
+
+    def _log_failures(self, verdicts: list[Verdict]) -> None:
+        for number, verdict in enumerate(verdicts):
+            if verdict["status"] == "Error" and number not in self._failed:
+                self._failed.add(number)
+                _logger.warning("%s; this rule judges no later step", verdict["message"])
 
     def fired(self) -> list[Verdict]:
         """The verdicts of all rules that have fired, in the order of the rules."""

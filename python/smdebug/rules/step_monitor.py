@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from smdebug import _core
@@ -87,15 +87,20 @@ class StepMonitor:
             stop(verdict)
         return verdict if answer == "skip_step" else None
 
-    def finish(self) -> None:
-        """Ends the rules: no step follows. Logs each rule that judged nothing."""
+    def finish(self, reported: Collection[str] = ()) -> None:
+        """Ends the rules: no step follows. Logs each rule that judged nothing, unless the hook has
+        `reported` each of its collections as one that does not exist."""
         self._core.finish()
         if self._is_finished:
             return
         self._is_finished = True
         for verdict in self.verdicts():
             prefix, _, reason = verdict["message"].partition(": ")
-            if prefix == _NOTHING_TO_JUDGE and not reason.endswith(_EMPTY_RUN):
+            if prefix != _NOTHING_TO_JUDGE or reason.endswith(_EMPTY_RUN):
+                continue
+            text = verdict["parameters"].get("collection_names", "")
+            wanted = {name.strip() for name in text.split(",")} - {""}
+            if not wanted or not wanted <= set(reported):
                 _logger.warning("rule %s judged nothing: %s", verdict["rule"], reason)
 
     def verdicts(self) -> list[Verdict]:

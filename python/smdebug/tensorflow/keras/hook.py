@@ -62,6 +62,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         "pass the hook as model.fit(callbacks=[hook]), or call hook.wrap_tape(tape) in each step "
         "of a loop"
     )
+    filling_methods: str = "include(pattern), add(variable) or add_keras_layer(layer)"
     # A hook that was unpickled has no adapters and does nothing.
     _keras: KerasAdapter | None = None
     _tapes: "TapeAdapter | None" = None

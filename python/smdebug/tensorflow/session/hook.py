@@ -46,6 +46,7 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
 
     vetoes: tuple[str, ...] = ("raise", "stop")
     advice: str = "pass the hook as MonitoredSession(hooks=[hook]), or to an Estimator"
+    filling_methods: str = "include(pattern) or add(tensor)"
 
     def _initialize(self, options: HookOptions) -> None:
         super()._initialize(options)
