@@ -27,6 +27,22 @@ ALONE = {
 # Folders whose files each run in a process forked after the imports of the named file
 # (run_forked.py): some split the CPU before TensorFlow starts, which happens once per process.
 PRELOADS = {"tests/tensorflow": "tests/tensorflow/preloaded.py"}
+# Files whose tests expect the same of every environment of their folder. `make test` runs them in
+# the other ones, and `make long` in these as well.
+LONG_IN = {
+    "tensorflow-2.15": frozenset(
+        f"tests/tensorflow/test_{name}.py"
+        for name in (
+            "keras_facts",
+            "keras_random_configurations",
+            "keras_rules_fire",
+            "keras_run_losses",
+            "keras_series",
+            "launch_native",
+            "sparse_tensors",
+        )
+    )
+}
 # A folder that takes longer than this is split into groups of about equal time.
 GROUP_SECONDS = 150
 # Assumed for a file that was never measured.
@@ -45,6 +61,7 @@ class Group:
     seconds: float
     # The file with the imports of a folder whose files run in forked processes.
     preload: str | None = None
+    runs_all: bool = False  # tests that are marked `long`, and those that are not
 
 
 def package_environments() -> list[str]:
@@ -73,18 +90,29 @@ def group_files(files: list[str], seconds: dict[str, dict[str, float]]) -> list[
         members = [file for file in files if str(pathlib.PurePosixPath(file).parent) == folder]
         for environment in ENVIRONMENTS_OF.get(folder, ("torch",)):
             known = seconds.get(environment, {})
-            times = {file: known.get(file, UNMEASURED_SECONDS) for file in members}
+            left_out = LONG_IN.get(environment, frozenset())
+            times = {
+                file: known.get(file, UNMEASURED_SECONDS)
+                for file in members
+                if file not in left_out
+            }
             groups += groups_of_folder(folder, environment, times)
     return sorted(groups, key=lambda group: -group.seconds)
 
 
-def single_files(files: list[str]) -> list[Group]:
-    """One group per file and environment."""
-    return [
-        Group(title(file.removesuffix(".py"), environment), environment, (file,), 0)
-        for file in files
-        for environment in ENVIRONMENTS_OF.get(str(pathlib.PurePosixPath(file).parent), ("torch",))
-    ]
+def long_files(files: list[str]) -> list[Group]:
+    """One group per file and environment, of the files with tests that are marked `long` and of
+    those in LONG_IN."""
+    groups = []
+    for file in files:
+        is_marked = "pytest.mark.long" in (ROOT / file).read_text()
+        folder = str(pathlib.PurePosixPath(file).parent)
+        for environment in ENVIRONMENTS_OF.get(folder, ("torch",)):
+            runs_all = file in LONG_IN.get(environment, ())
+            if is_marked or runs_all:
+                name = title(file.removesuffix(".py"), environment)
+                groups.append(Group(name, environment, (file,), 0, runs_all=runs_all))
+    return groups
 
 
 def groups_of_folder(folder: str, environment: str, times: dict[str, float]) -> list[Group]:

@@ -42,6 +42,25 @@ def test_each_file_runs_once_in_each_of_its_environments():
     assert len(files) > 100
 
 
+def test_a_file_that_one_environment_leaves_to_the_long_tests_runs_there_whole():
+    files = pytest_groups.test_files()
+    short = pytest_groups.group_files(files, {})
+    long = {(group.files[0], group.environment): group for group in pytest_groups.long_files(files)}
+    for environment, left_out in pytest_groups.LONG_IN.items():
+        assert left_out <= set(files)
+        for file in left_out:
+            runs_in = {group.environment for group in short if file in group.files}
+            folder = file.rpartition("/")[0]
+            assert runs_in == set(pytest_groups.ENVIRONMENTS_OF[folder]) - {environment}
+            assert long[file, environment].runs_all
+
+
+def test_the_long_tests_are_those_that_are_marked_and_those_left_to_them():
+    for group in pytest_groups.long_files(pytest_groups.test_files()):
+        text = (pytest_groups.ROOT / group.files[0]).read_text()
+        assert group.runs_all or "pytest.mark.long" in text
+
+
 def test_a_file_that_must_run_alone_does():
     files = pytest_groups.test_files()
     assert pytest_groups.ALONE.keys() <= set(files)

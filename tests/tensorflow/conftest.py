@@ -1,4 +1,5 @@
-"""Shared by the tests of the TensorFlow adapter. Each file runs on Keras 2 and on Keras 3."""
+"""Shared by the tests of the TensorFlow adapter. Each file runs on Keras 2 and on Keras 3, some on
+Keras 2 in `make long` only (tools/pytest_groups.py)."""
 
 import os
 import pathlib

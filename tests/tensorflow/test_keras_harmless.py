@@ -53,8 +53,19 @@ DROPOUTS = {
 }
 
 
-@pytest.mark.parametrize("dropout", DROPOUTS)
-@pytest.mark.parametrize("how", [{}, {"run_eagerly": True}, {"steps_per_execution": 2}])
+def each_dropout_and_way():
+    """Every pair; those that no other test needs are long: each dropout is tried in one way, and
+    each way with one dropout."""
+    ways = [{}, {"run_eagerly": True}, {"steps_per_execution": 2}]
+    short = [("none", ways[0]), ("a function", ways[1]), ("a layer", ways[2])]
+    return [
+        pytest.param(dropout, how, marks=[] if (dropout, how) in short else pytest.mark.long)
+        for dropout in DROPOUTS
+        for how in ways
+    ]
+
+
+@pytest.mark.parametrize(("dropout", "how"), each_dropout_and_way())
 def test_weights_and_history_are_the_same_to_the_bit(out_dir, dropout, how):
     validation = {"validation_data": (X[:12], Y[:12])}
     plain = trained(None, made(*DROPOUTS[dropout](), **how), **validation)
