@@ -182,11 +182,11 @@ TEST(RunSummary, TellsHowATrainingEndedByItself) {
 TEST(RunSummary, SaysOneThingWhereNothingWasRecorded) {
   RunSummary summary = stopped();
   summary.overview.reset();
-  summary.problem = "nothing was recorded";
+  summary.problem = "the program failed";
   EXPECT_THAT(
       run_summary_text(summary),
-      AllOf(HasSubstr("problem   nothing was recorded"),
-            HasSubstr("smdebug: nothing recorded"),
+      AllOf(HasSubstr("problem   the program failed"),
+            HasSubstr("smdebug: nothing was recorded\n"),
             Not(HasSubstr("fired\n  found")), Not(HasSubstr("create_trial"))));
 }
 
