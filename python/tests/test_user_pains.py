@@ -14,6 +14,7 @@ from test_autostart import GATE, settings
 
 import smdebug.pytorch as smd
 from conftest import Net, run_script, train
+from smdebug.rules import Rule
 from smdebug.rules.run_monitor import RunMonitor
 
 EVERY_STEP = smd.SaveConfig(save_interval=1)
@@ -103,6 +104,28 @@ def test_the_first_step_with_a_nan_is_found(out_dir):
     assert (
         verdict["step"]["global"] == 3
     )  # the gradient is made there from the weight that step 2 spoiled
+
+
+class RaisesLater(Rule):
+    def invoke_at_step(self, step):
+        if step == 1:
+            raise ValueError("no")
+        return False
+
+
+def test_a_rule_that_fails_during_a_training_is_told_when_it_fails(out_dir, capfd):
+    hook = smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP)
+    model = Net()
+    hook.register_module(model)
+    train(model, 3)
+    hook.flush()
+    rules = RunMonitor([RaisesLater], out_dir)
+    assert rules.poll() == rules.poll() == []
+    hook.close()
+    lines = [line for line in capfd.readouterr().err.splitlines() if "RaisesLater" in line]
+    assert len(lines) == 1
+    assert "rule RaisesLater failed at step 1: ValueError: no (" in lines[0]
+    assert lines[0].endswith("); this rule judges no later step")
 
 
 def calls_of_ours(work):
