@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -107,13 +108,11 @@ class SessionMonitor {
   }
 
   std::string request() const { return monitor_.request().json(); }
-  // The steps of the findings are the last that a size limit removes.
   std::vector<std::string> take_findings() {
     const std::vector<Verdict> findings = monitor_.take_findings();
     for (const Verdict& finding : findings)
-      for (const Worker& worker : workers_)
-        if (*worker.session != nullptr)
-          (*worker.session)->keep_step(finding.step.global);
+      if (fired_.emplace(finding.rule, finding.parameters).second)
+        keep(finding);
     return verdicts_json(findings);
   }
   std::vector<std::string> verdicts() const {
@@ -125,6 +124,13 @@ class SessionMonitor {
     ObservationSink* sink;
     std::shared_ptr<Session*> session;  // null until `follow`
   };
+
+  // The step of the first finding of a rule is the last that a size limit
+  // removes. A training with NaN has findings in all steps from then on.
+  void keep(const Verdict& finding) {
+    for (const Worker& worker : workers_)
+      if (*worker.session) (*worker.session)->keep_step(finding.step.global);
+  }
 
   // A session that writes nothing has no run to keep a status beside.
   static std::optional<StatusPlace> find_place(const Session& session) {
@@ -139,6 +145,8 @@ class SessionMonitor {
 
   StepMonitor monitor_;
   std::vector<Worker> workers_;
+  // The rules with findings, and their parameters.
+  std::set<std::pair<std::string, std::map<std::string, std::string>>> fired_;
 };
 
 void bind_run_monitor(nb::module_& m) {

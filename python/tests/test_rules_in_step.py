@@ -16,6 +16,7 @@ import smdebug.pytorch as smd
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugTypeError, SMDebugValueError
 from smdebug.rules import Rule, builtin
 from smdebug.rules.step_monitor import StepMonitor
+from smdebug.trials import create_trial
 
 EVERY_STEP = smd.SaveConfig(save_interval=1)
 
@@ -368,6 +369,20 @@ def test_a_status_that_cannot_be_written_harms_nothing(out_dir, capfd):
     assert hook.verdicts()[0]["status"] == "IssuesFound"
     said = capfd.readouterr().err
     assert said.count("cannot write the status of the rules beside run") == 1
+
+
+# With "record", every step from the first NaN on has NaN. With "skip_step", one step has.
+@pytest.mark.parametrize("on_fire", ["record", "skip_step"])
+def test_the_step_on_which_a_rule_fired_first_outlives_the_size_limit(out_dir, on_fire):
+    hook = hook_with(out_dir, ["ExplodingTensor"], on_fire, max_run_bytes=150_000)
+    # Without the marks that the status files leave for a size limit in another process.
+    pathlib.Path(out_dir).mkdir(parents=True)
+    (pathlib.Path(out_dir) / "rules").write_text("what stands in the way")
+    Training(bad_steps=[20], hook=hook).run(200)
+    hook.close()
+    steps = create_trial(out_dir).steps()
+    assert steps[:3] == [19, 20, 21]
+    assert steps[3:] == list(range(steps[3], 200)) and steps[3] > 100
 
 
 def test_a_dry_run_keeps_no_status(out_dir):

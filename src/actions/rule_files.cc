@@ -150,4 +150,14 @@ Status RuleFiles::write_event(const std::string& key, const Verdict& verdict,
           .dump(JsonStyle::spaced));
 }
 
+Status RuleFiles::write_fired(const std::string& key,
+                              const Verdict& verdict) const {
+  const Json mark = Json::Object{
+      {"version", 1}, {"rule", verdict.rule}, {"step", verdict.step.global}};
+  return put_object(
+      *storage_,
+      fmt::format("rules/fired/{:012}_{}.json", verdict.step.global, key),
+      mark.dump(JsonStyle::spaced));
+}
+
 }  // namespace smdebug

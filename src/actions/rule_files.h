@@ -51,6 +51,8 @@ class RuleFiles {
                       std::span<const ActionResult> actions) const;
   Status write_event(const std::string& key, const Verdict& verdict,
                      const WatchProgress& progress) const;
+  // Marks the step of the verdict for a training that removes old steps.
+  Status write_fired(const std::string& key, const Verdict& verdict) const;
 
  private:
   std::shared_ptr<Storage> storage_;

@@ -123,8 +123,18 @@ class RuleWatch::Impl {
       entry.verdict.status = before;
       return;
     }
-    if (verdict.status == RuleStatus::issues_found) begin_all(entry);
+    if (verdict.status == RuleStatus::issues_found) {
+      begin_all(entry);
+      mark_step(entry);
+    }
     announce(entry);
+  }
+
+  // The training may be another process, which cannot know what fired.
+  void mark_step(const Entry& entry) {
+    if (!entry.is_ours || !does_run_exist_ || entry.verdict.step.global < 0)
+      return;
+    report(files_.write_fired(entry.key, entry.verdict));
   }
 
   void begin_all(Entry& entry) {

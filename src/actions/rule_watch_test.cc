@@ -125,6 +125,39 @@ TEST_F(RuleWatchTest, KeepsAStatusFilePerRule) {
   EXPECT_THAT(said_, IsEmpty());
 }
 
+TEST_F(RuleWatchTest, MarksTheStepOnWhichARuleFiredFirst) {
+  RuleWatch watch(options());
+  watch.update(verdicts_, {});
+  EXPECT_THAT(keys("rules/fired/"), IsEmpty());
+  verdicts_[0] = fired_verdict();
+  verdicts_[0].step.global = 40;
+  verdicts_[1].status = RuleStatus::no_issues_found;
+  watch.update(verdicts_, {});
+  watch.finish();
+  ASSERT_THAT(keys("rules/fired/"),
+              ElementsAre("rules/fired/000000000040_VanishingGradient.json"));
+  EXPECT_EQ(
+      get_object(*storage_, "rules/fired/000000000040_VanishingGradient.json")
+          ->text(),
+      R"({"version": 1, "rule": "VanishingGradient", "step": 40})");
+}
+
+TEST_F(RuleWatchTest, MarksNoStepOfARuleThatFiredWithoutOne) {
+  RuleWatch watch(options());
+  verdicts_[0] = fired_verdict();
+  verdicts_[0].step.global = -1;  // a training that hangs before its first
+  watch.update(verdicts_, {});
+  EXPECT_THAT(keys("rules/fired/"), IsEmpty());
+}
+
+TEST_F(RuleWatchTest, LeavesTheMarksToTheWatchThatHasTheRule) {
+  RuleWatch first(options());
+  RuleWatch second(options());
+  verdicts_[0] = fired_verdict();
+  second.update(verdicts_, {});
+  EXPECT_THAT(keys("rules/fired/"), IsEmpty());
+}
+
 TEST_F(RuleWatchTest, NamesTheRulesOfAnotherWatchOnOneLine) {
   RuleWatch first(options());
   EXPECT_THAT(said_, IsEmpty());

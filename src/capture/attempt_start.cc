@@ -86,6 +86,7 @@ Status AttemptStart::move_aside(const EarlierFiles& files) {
       SMD_CHECK_OK(storage_->move(key, key_aside(key)));
   }
   for (const std::string& key : files.series) SMD_CHECK_OK(move_series(key));
+  move_fired_marks();
   SMD_CHECK_OK(move_or_copy_all(kCollectionsPrefix));
   SMD_CHECK_OK(move_or_copy_all(kFactsPrefix));
   if (attempt_.first_step == 0)
@@ -136,6 +137,18 @@ Status AttemptStart::put_series(SeriesFile file, std::uint64_t number,
   const std::string key = series_file_key({file.worker, first, last, number});
   return put_object(*storage_, aside ? key_aside(key) : key,
                     write_series_file(file));
+}
+
+// They are marks of the replaced steps. One that stays in place only keeps a
+// step of this attempt longer.
+void AttemptStart::move_fired_marks() {
+  const auto marks = storage_->list(kFiredPrefix);
+  if (!marks) return;
+  for (const ObjectEntry& mark : *marks) {
+    const auto step = parse_fired_file_key(mark.key);
+    if (step && *step >= attempt_.first_step)
+      (void)storage_->move(mark.key, key_aside(mark.key));
+  }
 }
 
 // The steps that stay in place still need their collections and facts.

@@ -134,6 +134,19 @@ TEST_F(AttemptStartTest, MovesTheFactsOfTheStepsThatItReplaces) {
                           aside(facts_file_key(3, "worker_0"))));
 }
 
+TEST_F(AttemptStartTest, MovesTheMarksOfTheStepsThatItReplaces) {
+  const auto mark = [](Step step) {
+    return "rules/fired/00000000000" + std::to_string(step) + "_NaN.json";
+  };
+  train_until_killed(4, 1);
+  for (const Step step : {0, 3})
+    ASSERT_TRUE(put_object(*storage_, mark(step), ""));
+  continue_after(1);
+  train_to_the_end(1, 2);
+  EXPECT_THAT(keys("rules/fired/"), ElementsAre(mark(0)));
+  EXPECT_THAT(keys(aside("rules/fired/")), ElementsAre(aside(mark(3))));
+}
+
 // Samples "loss" with the value `value` in the steps of [first, end).
 SeriesFile losses(Step first, Step end, double value) {
   SeriesFile file = {"worker_0", {{"loss", {}}}};

@@ -1,5 +1,6 @@
 #include "capture/run_size_limit.h"
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,10 @@ namespace {
 
 // The other files of a run are small and grow slowly.
 constexpr std::uint64_t kMeasureInterval = 64;
+
+// Each rule leaves one mark per worker. Far more would be no marks of smdebug,
+// and would cost the write thread time.
+constexpr std::size_t kMostMarks = 1000;
 
 // Everything that smdebug writes beside the steps of a run. The user may keep
 // other files in the folder.
@@ -56,7 +61,11 @@ void RunSizeLimit::published(Step step, std::uint64_t bytes,
   if (published_++ % kMeasureInterval == 0) measure_other_files();
   forget({"", step});
   add({"", step}, bytes);
-  while (bytes_ + other_bytes_ + tensorboard_bytes > max_bytes_) {
+  const auto is_too_large = [&] {
+    return bytes_ + other_bytes_ + tensorboard_bytes > max_bytes_;
+  };
+  if (is_too_large()) keep_marked_steps();
+  while (is_too_large()) {
     const auto next = next_to_remove();
     if (!next) return;
     if (Status status = remove_files(*next); !status) {
@@ -84,6 +93,16 @@ void RunSizeLimit::keep(Step step) {
     neighbors_.insert(after->first.step);
   for (const std::set<Step>* kept : {&fired_, &neighbors_})
     for (const Step each : *kept) move_to_kept(each);
+}
+
+// Marks that cannot be listed only change which steps are removed first.
+void RunSizeLimit::keep_marked_steps() {
+  const auto marks = storage_->list(kFiredPrefix);
+  if (!marks) return;
+  for (std::size_t i = 0; i < std::min(marks->size(), kMostMarks); ++i) {
+    const auto step = parse_fired_file_key((*marks)[i].key);
+    if (step && !fired_.contains(*step)) keep(*step);
+  }
 }
 
 void RunSizeLimit::move_to_kept(Step step) {
@@ -141,8 +160,11 @@ void RunSizeLimit::add(const Place& place, std::uint64_t bytes) {
     const auto after = positions_.lower_bound(place);
     const bool has_before =
         after != positions_.begin() && std::prev(after)->first.folder.empty();
-    if (has_before && fired_.contains(std::prev(after)->first.step))
-      neighbors_.insert(place.step);
+    if (has_before) {
+      const auto fired = fired_.lower_bound(std::prev(after)->first.step);
+      if (fired != fired_.end() && *fired < place.step)
+        neighbors_.insert(place.step);
+    }
     if (has_before && fired_.contains(place.step)) {
       neighbors_.insert(std::prev(after)->first.step);
       move_to_kept(std::prev(after)->first.step);

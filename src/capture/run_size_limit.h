@@ -3,12 +3,13 @@
 // Keeps the files of one worker below `HookConfig::max_run_bytes`: after each
 // published step it removes the oldest steps until the rest fits. Collections,
 // statuses of rules and similar files count, but stay. The step writer uses it
-// on the write thread. It tracks sizes and calls `Storage::remove`, and never
-// reads files.
+// on the write thread. It tracks sizes, lists files and calls
+// `Storage::remove`, and never reads files.
 //
 // Steps are removed by age: first ordinary ones, then multiples of
 // `keep_every`, and at last those that a rule has fired on, with their
-// neighbors.
+// neighbors. Rules that another process judges, such as those of `smdebug run`,
+// leave a mark in the run for each such step.
 //
 // It removes a step's index file first and then its event file, so that every
 // index file that can be listed has its event file.
@@ -88,6 +89,7 @@ class RunSizeLimit {
   void measure_other_files();
   void add(const Place& place, std::uint64_t bytes);
   void forget(const Place& place);
+  void keep_marked_steps();
   void move_to_kept(Step step);
   Rank rank_of(const Place& place) const;
   Steps& steps(Rank rank) { return steps_[static_cast<std::size_t>(rank)]; }

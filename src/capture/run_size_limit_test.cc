@@ -205,6 +205,41 @@ TEST_F(RunSizeLimitTest, KeepsAStepThatIsPublishedAfterTheRuleFired) {
   EXPECT_THAT(steps(), ElementsAre(2, 3, 4, 29));
 }
 
+TEST_F(RunSizeLimitTest, KeepsAStepThatAnotherProcessHasMarked) {
+  RunSizeLimit limit = keep(40);
+  for (Step step = 0; step < 3; ++step) publish(limit, step, 10);
+  ASSERT_TRUE(put_object(*storage_, "rules/fired/000000000002_NaN.json", ""));
+  for (Step step = 3; step < 30; ++step) publish(limit, step, 10);
+  EXPECT_THAT(steps(), ElementsAre(1, 2, 3, 29));
+}
+
+// A rule that judges a series fires on steps that were not saved.
+TEST_F(RunSizeLimitTest, KeepsTheStepsAroundAnUnsavedStepOnWhichARuleFired) {
+  RunSizeLimit limit = keep(30);
+  for (Step step = 0; step <= 20; step += 10) publish(limit, step, 10);
+  limit.keep(23);
+  for (Step step = 30; step < 100; step += 10) publish(limit, step, 10);
+  EXPECT_THAT(steps(), ElementsAre(20, 30, 90));
+}
+
+TEST_F(RunSizeLimitTest, TakesFilesWithoutAStepForNoMarks) {
+  RunSizeLimit limit = keep(30);
+  ASSERT_TRUE(put_object(*storage_, "rules/fired/watcher.json", ""));
+  ASSERT_TRUE(put_object(*storage_, "rules/fired/1/000000000001_A.json", ""));
+  for (Step step = 0; step < 10; ++step) publish(limit, step, 10);
+  EXPECT_THAT(steps(), ElementsAre(7, 8, 9));
+}
+
+TEST_F(RunSizeLimitTest, StaysWithinTheLimitWhereTheMarksCannotBeListed) {
+  RunSizeLimit limit = keep(30);
+  publish(limit, 0, 10);
+  storage_->refuses_to_list = true;
+  for (Step step = 1; step < 10; ++step) publish(limit, step, 10);
+  storage_->refuses_to_list = false;
+  EXPECT_THAT(steps(), ElementsAre(7, 8, 9));
+  EXPECT_THAT(log_.lines(), SizeIs(1)) << "that it removes";
+}
+
 TEST_F(RunSizeLimitTest, RemovesEvenKeptStepsBeforeItExceedsTheLimit) {
   RunSizeLimit limit = keep(20);
   for (Step step = 0; step < 3; ++step) publish(limit, step, 10);

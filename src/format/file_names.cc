@@ -168,6 +168,16 @@ std::optional<SeriesFileName> parse_series_file_key(std::string_view key) {
                         static_cast<std::uint64_t>(*number)};
 }
 
+std::optional<Step> parse_fired_file_key(std::string_view key) {
+  if (!key.starts_with(kFiredPrefix) || !key.ends_with(".json"))
+    return std::nullopt;
+  key.remove_prefix(kFiredPrefix.size());
+  const auto step = leading_step(key);
+  if (!step || key[step->second] != '_' || key.find('/') != key.npos)
+    return std::nullopt;
+  return step->first;
+}
+
 bool is_run_file_key(std::string_view key) {
   key = finished_key(key);
   if (!key.starts_with(kAttemptsPrefix)) return is_attempt_file_key(key);

@@ -25,6 +25,8 @@ inline constexpr std::string_view kFactsPrefix = "facts/";
 inline constexpr std::string_view kSeriesPrefix = "series/";
 inline constexpr std::string_view kAttemptsPrefix = "attempts/";
 inline constexpr std::string_view kTensorboardPrefix = "tensorboard/";
+// Marks of the steps on which rules fired (docs/actions.md).
+inline constexpr std::string_view kFiredPrefix = "rules/fired/";
 
 std::string event_file_key(Step step, std::string_view worker);
 std::string index_file_key(Step step, std::string_view worker);
@@ -51,6 +53,10 @@ std::optional<std::string> parse_collections_file_key(std::string_view key);
 
 // Parses the key of a facts file. Returns nothing for other names.
 std::optional<StepFileName> parse_facts_file_key(std::string_view key);
+
+// Returns the step that a mark of a rule that fired names. Returns nothing for
+// other names.
+std::optional<Step> parse_fired_file_key(std::string_view key);
 
 // The name of a file of scalar series: its worker, its first and last step, and
 // how many such files the worker had written before, because two of them may

@@ -96,6 +96,22 @@ TEST(FileNames, OfOtherFilesAreRefused) {
       parse_collections_file_key("collections/000000000/_collections.json"));
 }
 
+TEST(FileNames, OfAMarkOfARuleThatFiredHoldsTheStep) {
+  EXPECT_EQ(parse_fired_file_key("rules/fired/000000000007_AllZero.json"), 7);
+  EXPECT_EQ(parse_fired_file_key("rules/fired/000000000007_A_worker_1.json"),
+            7);
+  for (const char* key :
+       {"", "rules/fired/", "rules/fired/.json",
+        "rules/fired/000000000007.json", "rules/fired/watcher.json",
+        "rules/fired.json", "rules/fired/000000000007_a/b.json",
+        "rules/fired/-7_AllZero.json",
+        "rules/fired/99999999999999999999_AllZero.json",
+        "rules/fired/000000000007_AllZero.json.tmp",
+        "rules/000000000007_AllZero.json"}) {
+    EXPECT_FALSE(parse_fired_file_key(key)) << key;
+  }
+}
+
 TEST(FileNames, TellTheFilesOfARunFromThoseOfItsUser) {
   for (const char* key :
        {"claim.smd",
@@ -112,6 +128,7 @@ TEST(FileNames, TellTheFilesOfARunFromThoseOfItsUser) {
         "index/000000000/000000000007_worker_0.json",
         "rules/AllZero.json",
         "rules/events/1700000000000_AllZero_IssuesFound.json",
+        "rules/fired/000000000007_AllZero.json",
         "rule-output/CreateXgboostReport/xgboost_report.html",
         "tensorboard/TRAIN/events.out.tfevents.1700000000.node.7.1",
         "facts/worker_0-000000000007.json",

@@ -120,6 +120,20 @@ def test_the_original_reads_a_run_with_scalar_series_as_one_without(tmp_path):
     assert answers["workers"] == ["worker_0"]
 
 
+def test_the_original_reads_a_run_on_which_a_rule_fired_as_one_without(tmp_path):
+    every_step = smd.SaveConfig(save_interval=1)
+    rules = {"judged": [("VanishingGradient", {"threshold": 1e9})], "plain": []}
+    answers = {}
+    for name, judges in rules.items():
+        train(smd.Hook(tmp_path / name, save_all=True, save_config=every_step, rules=judges))
+        answers[name] = read_with_original(tmp_path / name)
+    assert [path.name for path in (tmp_path / "judged/rules/fired").iterdir()] == [
+        "000000000000_VanishingGradient.json"
+    ]
+    assert answers["judged"]["steps"] == answers["plain"]["steps"]
+    assert answers["judged"]["tensors"] == answers["plain"]["tensors"]
+
+
 def test_the_original_sees_one_training_in_a_folder_that_was_used_again(tmp_path):
     run = tmp_path / "run"
     every_step = smd.SaveConfig(save_interval=1)
