@@ -4,7 +4,6 @@
 
 #include "smdebug/base/escape.h"
 #include "smdebug/monitor/rule_report.h"
-#include "smdebug/report/run_overview.h"
 #include "smdebug/xgboost_report/xgboost_report.h"
 
 #include "commands.h"
@@ -18,15 +17,13 @@ bool shows_nothing(const XgboostReport& report) {
          !report.labels.shown && !report.hyperparameters.shown;
 }
 
-// The framework of a run that is known not to be XGBoost. Programs without a
-// framework ("plain") may have saved the tensors of an XGBoost training.
-std::optional<std::string> other_framework(Trial& trial) {
-  const auto overview = read_run_overview(trial);
-  if (!overview || overview->framework.empty() ||
-      overview->framework == "xgboost" || overview->framework == "plain") {
-    return std::nullopt;
-  }
-  return overview->framework;
+Error unreadable(const std::string& run, const Damage& first) {
+  return {Error::Code::corrupt,
+          "run '" + run +
+              "' has no data of an XGBoost training that can be read: " +
+              first.key + ": " + first.what +
+              "; 'smdebug show' lists the "
+              "damage"};
 }
 
 bool names_page(const std::filesystem::path& path) {
@@ -57,25 +54,20 @@ Result<std::string> write_to(const std::string& out,
 int run(const ReportCommand& command, const Console& console) {
   const auto trial = open_run(command.run, console);
   if (!trial) return console.fail(trial.error());
-  if (const auto other = other_framework(**trial)) {
-    return console.fail(
-        {Error::Code::unsupported,
-         "run '" + command.run + "' was recorded with " + *other +
-             ", but the report covers only XGBoost trainings; use 'smdebug "
-             "show' and 'smdebug check' for this run"});
+  if (const Status checked = check_xgboost_run(**trial, command.run);
+      !checked) {
+    const auto lost = (*trial)->damage();
+    const bool may_be_lost =
+        !lost.empty() && checked.error().code == Error::Code::not_found;
+    return console.fail(may_be_lost ? unreadable(command.run, lost.front())
+                                    : checked.error());
   }
   const auto report =
       read_xgboost_report(**trial, console.clock.wall_seconds());
   if (!report) return console.fail(report.error());
   const auto damage = (*trial)->damage();
-  if (shows_nothing(*report) && !damage.empty()) {
-    return console.fail(
-        {Error::Code::corrupt,
-         "run '" + command.run +
-             "' has no data of an XGBoost training that can be read: " +
-             damage.front().key + ": " + damage.front().what +
-             "; 'smdebug show' lists the damage"});
-  }
+  if (shows_nothing(*report) && !damage.empty())
+    return console.fail(unreadable(command.run, damage.front()));
   if (shows_nothing(*report)) {
     return console.fail(
         {Error::Code::not_found,

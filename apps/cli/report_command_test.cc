@@ -10,6 +10,7 @@
 #include "smdebug/capture/file_writer.h"
 
 #include "cli_testing.h"
+#include "tests/support/source_dir_testing.h"
 
 namespace smdebug {
 namespace {
@@ -205,6 +206,40 @@ TEST_F(Report, OfARunOfSomethingElseIsRefused) {
   EXPECT_EQ(spoken.code, 1);
   EXPECT_THAT(spoken.err, HasSubstr("no data of an XGBoost training"));
   EXPECT_FALSE(std::filesystem::exists(other + "/rule-output"));
+}
+
+// They record no framework, so their tensors decide.
+TEST_F(Report, OfARunOfTheOriginalIsMadeOnlyOfXgboost) {
+  const std::filesystem::path golden =
+      std::filesystem::path(SMDEBUG_SOURCE_DIR) / "tests/golden";
+  int of_xgboost = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(golden)) {
+    if (!std::filesystem::exists(entry.path() / "run")) continue;
+    const bool is_xgboost =
+        entry.path().filename().string().starts_with("xgboost");
+    of_xgboost += is_xgboost;
+    const Spoken spoken =
+        smdebug({"report", (entry.path() / "run").string(), "--json"});
+    EXPECT_EQ(spoken.code, is_xgboost ? 0 : 1) << entry << spoken.err;
+    if (is_xgboost) continue;
+    EXPECT_EQ(spoken.out, "") << entry;
+    EXPECT_THAT(spoken.err,
+                AllOf(HasSubstr("contains no data of an XGBoost training"),
+                      HasSubstr("use 'smdebug show' and 'smdebug check'")));
+  }
+  EXPECT_EQ(of_xgboost, 2);
+}
+
+TEST_F(Report, IsNotMadeByItsRuleFromARunOfSomethingElse) {
+  std::filesystem::copy(
+      std::filesystem::path(SMDEBUG_SOURCE_DIR) / "tests/golden/keras_fit/run",
+      folder_.path("keras"), std::filesystem::copy_options::recursive);
+  const Spoken spoken = smdebug(
+      {"check", folder_.path("keras"), "--rule", "create_xgboost_report"});
+  EXPECT_THAT(spoken.err,
+              AllOf(HasSubstr("cannot write the report"),
+                    HasSubstr("contains no data of an XGBoost training")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("keras/rule-output")));
 }
 
 }  // namespace

@@ -31,6 +31,45 @@ bool is_named_like_metric(std::string_view name) {
   return name.find('-') != name.npos && name.find('/') == name.npos;
 }
 
+std::set<std::string> names_in(Trial& trial, const char* collection) {
+  if (!trial.find_collection(collection)) return {};
+  TensorNameQuery query;
+  query.collection = collection;
+  const auto found = trial.tensor_names(query);
+  if (!found) return {};
+  return {found->begin(), found->end()};
+}
+
+// Returns the tensors of the collections `metrics` and `losses`. In a run
+// without collections, such as one written by `FileWriter`, returns those
+// named like metrics.
+std::set<std::string> metric_names(Trial& trial) {
+  std::set<std::string> names = names_in(trial, "metrics");
+  names.merge(names_in(trial, "losses"));
+  if (trial.collections().empty()) {
+    std::ranges::copy_if(trial.tensor_names(),
+                         std::inserter(names, names.end()),
+                         is_named_like_metric);
+  }
+  return names;
+}
+
+bool is_named_like_sample_or_tree(const std::string& name) {
+  return name == "labels" || name == "predictions" ||
+         name.starts_with(kImportance) || name.starts_with(kHyperparameters) ||
+         name.starts_with("trees/") || name.starts_with("average_shap/") ||
+         name.starts_with("full_shap/");
+}
+
+// A loss of another framework, such as "CrossEntropyLoss_output_0" or "loss",
+// has no evaluation set in its name.
+bool has_names_of_xgboost(Trial& trial) {
+  if (std::ranges::any_of(trial.tensor_names(), is_named_like_sample_or_tree))
+    return true;
+  return std::ranges::all_of(names_in(trial, "losses"), is_named_like_metric) &&
+         std::ranges::any_of(metric_names(trial), is_named_like_metric);
+}
+
 std::string text_of(const TensorValue& value) {
   std::vector<std::string> texts;
   if (is_string(value.dtype())) {
@@ -104,26 +143,6 @@ class Reader {
     report_.hyperparameters.shown = std::move(found);
   }
 
-  // Returns the tensors of the collections `metrics` and `losses`. In a run
-  // without collections, such as one written by `FileWriter`, returns those
-  // named like metrics.
-  std::set<std::string> metric_names() {
-    std::set<std::string> names;
-    if (trial_.collections().empty()) {
-      std::ranges::copy_if(names_, std::inserter(names, names.end()),
-                           is_named_like_metric);
-    }
-    for (const char* collection : {"metrics", "losses"}) {
-      if (!trial_.find_collection(collection)) continue;
-      TensorNameQuery query;
-      query.collection = collection;
-      if (const auto found = trial_.tensor_names(query)) {
-        names.insert(found->begin(), found->end());
-      }
-    }
-    return names;
-  }
-
   // Returns the values of a tensor at the steps where it is a single number.
   XgboostReport::Metric::Line line_of(const std::string& name) {
     XgboostReport::Metric::Line line;
@@ -153,7 +172,7 @@ class Reader {
 
   void read_metrics() {
     std::map<std::string, XgboostReport::Metric> by_name;
-    for (const std::string& tensor : metric_names()) {
+    for (const std::string& tensor : metric_names(trial_)) {
       auto line = line_of(tensor);
       if (line.rounds.empty()) continue;
       // "train-logloss"; other names have no evaluation set.
@@ -297,6 +316,31 @@ class Reader {
 };
 
 }  // namespace
+
+Status check_xgboost_run(Trial& trial, std::string_view run) {
+  constexpr std::string_view kInstead =
+      "use 'smdebug show' and 'smdebug check' for this run";
+  const auto overview = read_run_overview(trial);
+  const std::string framework = overview ? overview->framework : "";
+  // Programs without a framework ("plain") may have saved the tensors of an
+  // XGBoost training.
+  const bool is_known = !framework.empty() && framework != "plain";
+  if (framework == "xgboost") return {};
+  if (is_known) {
+    return Error{Error::Code::unsupported,
+                 fmt::format("run '{}' was recorded with {}, but the report "
+                             "covers only XGBoost trainings; {}",
+                             run, framework, kInstead)};
+  }
+  if (has_names_of_xgboost(trial)) return {};
+  return Error{
+      Error::Code::not_found,
+      fmt::format(
+          "run '{}' contains no data of an XGBoost training, such as "
+          "'train-rmse' or 'labels', but the report covers only XGBoost "
+          "trainings; {}",
+          run, kInstead)};
+}
 
 Result<XgboostReport> read_xgboost_report(Trial& trial, double now_seconds) {
   XgboostReport report;

@@ -174,6 +174,12 @@ struct XgboostReport {
 /// Returns "unknown", "binary", "multiclass" or "regression".
 std::string_view task_name(XgboostReport::Task task);
 
+/// Checks that the run, shown as `run`, is one of XGBoost: recorded with it, or
+/// with tensors of XGBoost's names if no framework is recorded, as in runs of
+/// the original. Fails with `unsupported` for a run of another framework, and
+/// with `not_found` for one without such tensors.
+Status check_xgboost_run(Trial& trial, std::string_view run);
+
 /// Reads the report; `now_seconds` is the time that it shows. The report of a
 /// run without XGBoost data has only missing sections. Fails with `io`; damage
 /// is part of the report.
