@@ -592,6 +592,44 @@ def test_scales_and_skipped_updates_are_copied_with_the_next_saved_step(device, 
     assert grew == [1, 6, 11]
 
 
+class OutputOnDevice(OnDevice):
+    """What a loss module returns, which a script then changes in place."""
+
+    def numel(self):
+        return self._value.numel()
+
+    def is_complex(self):
+        return False
+
+    def change(self):
+        self._value.fill_(-1.0)
+
+
+def test_losses_of_evaluation_are_copied_without_waiting(device, tmp_path):
+    folder = str(tmp_path / "run")
+    hook = smd.Hook(
+        folder, include_collections=["weights"], save_config=smd.SaveConfig(save_interval=5)
+    )
+    model = Net()
+    hook.register_module(model)
+    series = StepSeries(hook._session, hook._device_copies, "loss")
+    hook.set_mode(smd.modes.EVAL)
+    waits = []
+    for step in range(13):
+        series.end_step()
+        model(torch.zeros(2, 4))
+        output = OutputOnDevice(float(step) / 8)
+        series.note_evaluation("L1Loss", output)
+        output.change()
+        waits.append(device.waits)
+    series.close()
+    hook.close()
+    expected = [(step, step / 8) for step in range(13)]
+    assert read(folder).series("L1Loss_output_0", mode=smd.modes.EVAL) == expected
+    grew = [step for step in range(1, 13) if waits[step] > waits[step - 1]]
+    assert grew == [1, 6, 11]
+
+
 def test_losses_of_steps_between_saved_ones_are_copied_with_the_next_saved_step(device, tmp_path):
     folder = str(tmp_path / "run")
     hook = smd.Hook(

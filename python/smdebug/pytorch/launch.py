@@ -30,6 +30,7 @@ from smdebug.autostart import complain, complain_of
 from smdebug.launched_hook import MOST_MODELS, is_recorded, make_hook, settings_of_model
 from smdebug.log import get_logger
 from smdebug.pytorch.backward_watch import BackwardWatch
+from smdebug.pytorch.evaluation_losses import EvaluationLosses
 from smdebug.pytorch.hook import Hook
 from smdebug.pytorch.later_models import LaterModels, Place
 from smdebug.pytorch.loop_watch import LoopWatch
@@ -59,6 +60,7 @@ class LaunchedHook(Hook):
     _losses_may_be_compiled = False  # they are found as they run, outside of compiled code
     calls: int = 0  # of recorded models
     _series: StepSeries | None = None
+    _is_evaluating = False  # the open step
     _searches_data = True  # until a loss was not finite
     _counts_evaluations = True  # a call that evaluates during a step of the leader belongs to it
 
@@ -66,6 +68,10 @@ class LaunchedHook(Hook):
     def loop_watch(self) -> LoopWatch:
         """Observes the loop around the models."""
         return LoopWatch(self._facts.loop, self._note_scaler)
+
+    @functools.cached_property
+    def _evaluation_losses(self) -> EvaluationLosses:
+        return EvaluationLosses(self._switch, self._note_evaluation)
 
     def _make_steps(self) -> StepPolicy:
         return StepPolicy.create("leading_model")
@@ -115,6 +121,26 @@ class LaunchedHook(Hook):
         super()._begin_root_step(root)
         if self._series is not None:
             self._series.note_call(root.number)
+        if self._is_evaluating == is_training:
+            self._follow_evaluation(not is_training)
+
+    def _follow_evaluation(self, is_evaluating: bool) -> None:
+        """Notes the losses of an evaluation that begins, or no more of one that has ended."""
+        self._is_evaluating = is_evaluating
+        if is_evaluating:
+            self._evaluation_losses.watch(self._modules, self.root_modules())
+        else:
+            self._evaluation_losses.release()
+
+    def _note_evaluation(self, name: str, output: Any) -> None:
+        if self._series is not None:
+            self._series.note_evaluation(name, output)
+
+    def register_loss(self, loss_module: torch.nn.Module) -> None:
+        """Records the inputs and the output of a loss module, see Hook."""
+        super().register_loss(loss_module)
+        if self._is_evaluating:
+            self._follow_evaluation(True)
 
     def _continue_step(self, root: Root) -> None:
         if self._series is not None:
@@ -163,6 +189,7 @@ class LaunchedHook(Hook):
 
     def _detach(self) -> None:
         self.on_detach()
+        self._evaluation_losses.release()
         if self._series is not None:
             self._series.close()
         self.loop_watch.remove()

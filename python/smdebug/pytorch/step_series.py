@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -32,10 +33,15 @@ class StepSeries:
     | series | value |
     |---|---|
     | `<loss>_output_0`, `_1`, … | the number from which a backward pass of the step starts |
+    | `<module>_output_0`, `_1`, … | what a loss module returns in a step of evaluation |
     | `learning_rate/<optimizer>/<group>` | the learning rate, when the optimizer acts |
     | `gradient_scale` | the scale of the gradients, when a gradient scaler has used it |
     | `update_skipped` | 1 if a gradient scaler skips an update, else 0 |
     | `repeated_calls` | the calls of models beyond the first of each, if there are any |
+
+    A loss of evaluation has the name of its saved tensor: if a step calls the module again, the
+    numbering continues. Only single numbers are noted, of at most four calls, and no loss that
+    compiled code computes.
 
     A number on a device is copied with the tensors of the next saved step, so that the training
     does not wait for it. No method raises.
@@ -46,6 +52,8 @@ class StepSeries:
         self._copies = copies
         self._loss_slots = [session.scalar(f"{loss}_output_{i}") for i in range(_MOST_LOSSES)]
         self._losses = 0  # of the open step
+        self._evaluation_slots: dict[str, list[_core.ScalarSlot]] = {}  # by name of a module
+        self._evaluated: dict[str, int] = {}  # calls of loss modules, in the open step
         self._repeats_slot = session.scalar(_core.REPEATED_CALLS)
         self._called: set[int] = set()  # models, in the open step
         self._repeats = 0
@@ -66,6 +74,7 @@ class StepSeries:
         """Notes the end of a step, before the copies of its tensors are waited for."""
         self._losses = self._repeats = 0
         self._called.clear()
+        self._evaluated.clear()
         if self._late and self._session.is_capturing():
             self.copy_late()
 
@@ -98,6 +107,27 @@ class StepSeries:
         except Exception as error:  # a tensor of another library, or without a value
             self._stop(error)
         return False
+
+    def note_evaluation(self, name: str, output: Any) -> None:
+        """Notes what the loss module of that name returns in a step of evaluation."""
+        number = self._evaluated.get(name, 0)
+        if self._is_off or number == _MOST_LOSSES:
+            return
+        self._evaluated[name] = number + 1
+        with contextlib.suppress(Exception):  # it may have no value of its own, as under vmap
+            if output.numel() != 1 or output.is_complex():
+                return
+            slot = self._evaluation_slot(name, number)
+            if output.is_cpu:
+                slot.note(output.item())
+            else:  # the script may add to the loss in place
+                self._note_late(slot, output.detach().clone())
+
+    def _evaluation_slot(self, name: str, number: int) -> _core.ScalarSlot:
+        slots = self._evaluation_slots.setdefault(name, [])
+        while len(slots) <= number:
+            slots.append(self._session.scalar(f"{name}_output_{len(slots)}"))
+        return slots[number]
 
     def note_rates(self, optimizer: Any) -> None:
         """Notes the learning rates of an optimizer that is about to act."""
