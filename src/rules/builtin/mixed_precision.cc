@@ -29,6 +29,7 @@
 #include "base/strings.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/coming_facts.h"
+#include "rules/engine/counted_step.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
 #include "rules/measures/scale_course.h"
@@ -194,7 +195,10 @@ class MixedPrecision : public Rule {
 
   static void note_losses(Worker& worker, const ScalarSeriesView& series) {
     for (const ScalarSample& sample : series.samples) {
-      if (std::isfinite(sample.value)) continue;
+      if (std::isfinite(sample.value) ||
+          !counted_step(sample.step, std::nullopt)) {
+        continue;
+      }
       auto& first = worker.not_finite;
       if (!first || sample.step.global < first->sample.step.global) {
         first = Loss{std::string(series.name), sample};

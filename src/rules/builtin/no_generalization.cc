@@ -10,18 +10,26 @@
 // the rule is silent on a model that overfits, which was better before, and on
 // one that learns nothing, which LossNotDecreasing finds.
 //
-// Evaluations are those of Overfit: the longest runs of saved EVAL losses, and
-// without modes the steps of XGBoost. XGBoost reports no facts: the guess of
-// its metrics logloss and mlogloss is the first validation loss, unless it is
-// so low that the first round has learned already. The original has no such
-// rule.
+// Random labels are memorized slowly, so a training may end before its loss is
+// that low. If there are enough losses to know their noise, a certain fall is
+// enough, and certainly higher validation losses beside it: a model that learns
+// slowly is as good on both sets. If the training ends after a few evaluations,
+// only this is judged.
+//
+// Evaluations are those of rules/measures/evaluation_phases.h. XGBoost reports
+// no facts: the guess of its metrics logloss and mlogloss is the first
+// validation loss, unless it is so low that the first round has learned
+// already. The original has no such rule.
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,6 +39,7 @@
 #include "rules/builtin/builtin.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
+#include "rules/measures/evaluation_phases.h"
 #include "rules/measures/loss_of_guess.h"
 #include "rules/measures/loss_role.h"
 #include "rules/measures/quantity.h"
@@ -46,11 +55,18 @@ const ParameterSpec kParameters[] = {
                     "first ones of a model with batch normalization are often "
                     "bad.",
      .minimum = 1.0},
+    {.name = "patience_at_end",
+     .type = ParameterType::integer,
+     .default_text = "2",
+     .description = "Number of evaluations after which the rule may fire when "
+                    "the training has ended, if its losses tell their noise.",
+     .minimum = 1.0},
     {.name = "training_share",
      .type = ParameterType::real,
      .default_text = "0.97",
      .description = "Share of the loss of a guess below which the model has "
-                    "learned its training set.",
+                    "learned its training set. If the losses tell their noise, "
+                    "0.99 is enough.",
      .minimum = 0.0},
     {.name = "validation_share",
      .type = ParameterType::real,
@@ -73,6 +89,14 @@ const Advice kAdvice[] = {
                "smaller model"},
 };
 
+// Whether the losses of an evaluation tell their noise: their least numbers.
+constexpr std::uint64_t kFewestTraining = 20, kFewestValidation = 3;
+// Then, a mean loss is below another one if it is so by this share of a guess,
+// or by this many standard errors.
+constexpr double kCertainShare = 0.99, kCertainErrors = 3;
+// The statistics of a normalization are those of the training after so many
+// steps.
+constexpr std::uint64_t kSettled = 100;
 // The lowest losses of a guess: of two classes of which one has 0.29 of the
 // samples, and of three equal ones (ln 3).
 constexpr double kTwoClasses = 0.6, kThreeClasses = 1.0986;
@@ -91,20 +115,36 @@ std::string text_of(const Reference& reference) {
              : fmt::format("the first evaluation ({:.4g})", reference.loss);
 }
 
-// One validation loss, and the training loss that it is compared with.
+// The evaluations by one validation loss.
 struct Course {
-  RunningMean phase;    // of the evaluation that is open
-  Evidence last;        // place of its last loss
-  double training = 0;  // the mean training loss before it
+  Evaluation last;
+  RunningMean training;  // the newest that is known
   std::optional<double> first;
   double best = std::numeric_limits<double>::infinity();
   std::int64_t evaluations = 0;
+  std::uint64_t training_losses = 0;
 };
+
+// Whether the model has certainly become better than a guess on the training
+// set, and certainly better than it is on the validation set.
+bool memorizes(const Course& course, const Reference& reference) {
+  const RunningMean& training = course.training;
+  const RunningMean& validation = course.last.validation;
+  if (training.count < kFewestTraining ||
+      validation.count < kFewestValidation) {
+    return false;
+  }
+  return training.mean < kCertainShare * reference.loss &&
+         reference.loss - training.mean > kCertainErrors * training.error() &&
+         validation.mean - training.mean >
+             kCertainErrors * std::hypot(training.error(), validation.error());
+}
 
 class NoGeneralization : public Rule {
  public:
   explicit NoGeneralization(const Parameters& parameters)
       : patience_(parameters.integer("patience")),
+        patience_at_end_(parameters.integer("patience_at_end")),
         training_share_(parameters.real("training_share")),
         validation_share_(parameters.real("validation_share")) {}
 
@@ -118,35 +158,52 @@ class NoGeneralization : public Rule {
     }
   }
 
+  Outcome on_scalars(std::string_view name,
+                     std::span<const ScalarSeriesView> series) override {
+    Worker& worker = workers_[std::string(name)];
+    return judge(worker, worker.phases.add(name, series));
+  }
+
   Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
+    for (auto& [name, worker] : workers_) {
+      keep(finding, judge(worker, worker.phases.begin_step(step.step)));
+    }
     for (const Observation* tensor : step.by_selector(0)) {
       SMD_TRY(const auto loss, quantity(*tensor, {Reduction::mean}));
-      if (!loss) continue;
-      keep(finding, take(workers_[std::string(tensor->worker)],
-                         evidence_of(*tensor, step.step), *loss));
+      if (!loss || !std::isfinite(*loss)) continue;
+      const auto role = role_of_loss(tensor->name, step.step.mode);
+      if (!role) continue;
+      workers_[std::string(tensor->worker)].phases.add(*tensor, step.step,
+                                                       *loss, *role);
+    }
+    for (auto& [name, worker] : workers_) {
+      keep(finding, judge(worker, worker.phases.end_step(step.step)));
     }
     return finding;
   }
 
   Outcome finish() override {
     std::optional<Finding> finding;
+    bool has_evaluated = false;
     for (auto& [name, worker] : workers_) {
-      for (auto& [pair, course] : worker.courses) {
-        keep(finding, close(worker, course, pair));
+      keep(finding, judge(worker, worker.phases.finish()));
+      has_evaluated |= worker.phases.has_validation();
+      for (auto& [key, course] : worker.courses) {
+        keep(finding, judge_at_end(worker, course));
       }
     }
     if (finding || has_judged()) return finding;
     return Error{
-        has_evaluated_ ? Error::Code::not_found : Error::Code::unsupported,
-        fmt::format("nothing to judge: {}", reason())};
+        has_evaluated ? Error::Code::not_found : Error::Code::unsupported,
+        fmt::format("nothing to judge: {}", reason(has_evaluated))};
   }
 
  private:
   struct Worker {
     std::optional<Reference> guess;
-    std::map<std::string, RunningMean, std::less<>> training;  // by pair
-    std::map<std::string, Course, std::less<>> courses;        // by pair
+    EvaluationPhases phases;
+    std::map<std::string, Course, std::less<>> courses;  // by `key`
   };
 
   static void keep(std::optional<Finding>& finding,
@@ -154,8 +211,8 @@ class NoGeneralization : public Rule {
     if (!finding) finding = std::move(more);
   }
 
-  std::string reason() const {
-    if (has_evaluated_) {
+  std::string reason(bool has_evaluated) const {
+    if (has_evaluated) {
       return fmt::format(
           "the loss of a guess is unknown, or there were fewer than {} "
           "evaluations; the rule judges a mean cross entropy of PyTorch or "
@@ -166,59 +223,59 @@ class NoGeneralization : public Rule {
            "was saved";
   }
 
-  std::optional<Finding> take(Worker& worker, Evidence place, double value) {
-    auto role = role_of_loss(place.tensor, place.step.mode);
-    if (!role || !std::isfinite(value)) return std::nullopt;
-    Course* course = nullptr;
-    if (const auto known = worker.courses.find(role->pair);
-        known != worker.courses.end()) {
-      course = &known->second;
-    }
-    const bool is_training = role->part == LossRole::Part::training;
+  std::optional<Finding> judge(Worker& worker, EvaluationPhases::Ended ended) {
     std::optional<Finding> finding;
-    // Without modes, the two losses of a step belong together.
-    if (course && (place.step.mode == Mode::global
-                       ? place.step.global != course->last.step.global
-                       : is_training)) {
-      finding = close(worker, *course, role->pair);
+    for (Evaluation& one : ended) {
+      Course& course = worker.courses[one.key];
+      const double mean = one.validation.mean;
+      if (one.training.count > 0) course.training = one.training;
+      course.training_losses += one.training.count;
+      if (!course.first) course.first = mean;
+      course.best = std::min(course.best, mean);
+      ++course.evaluations;
+      course.last = std::move(one);
+      keep(finding, judge(worker, course));
     }
-    if (is_training) {
-      worker.training[role->pair].add(value);
-      return finding;
-    }
-    has_evaluated_ = true;
-    if (!course) course = &worker.courses[role->pair];
-    course->phase.add(value);
-    course->last = std::move(place);
     return finding;
   }
 
-  // Ends the evaluation that is open, and judges it.
-  std::optional<Finding> close(Worker& worker, Course& course,
-                               const std::string& pair) {
-    if (course.phase.count == 0) return std::nullopt;
-    const double mean = std::exchange(course.phase, {}).mean;
-    RunningMean& training = worker.training[pair];
-    if (training.count > 0) course.training = std::exchange(training, {}).mean;
-    if (!course.first) course.first = mean;
-    course.best = std::min(course.best, mean);
-    ++course.evaluations;
-    const auto reference = reference_of(worker, course, pair);
+  std::optional<Finding> judge(const Worker& worker, const Course& course) {
+    const auto reference = reference_of(worker, course);
     if (!reference || course.evaluations < patience_) return std::nullopt;
     count_judged();
-    if (course.training <= 0 ||
-        course.training >= training_share_ * reference->loss ||
-        course.best <= validation_share_ * reference->loss) {
+    const bool has_learned =
+        course.training.mean > 0 &&
+        (course.training.mean < training_share_ * reference->loss ||
+         memorizes(course, *reference));
+    if (!has_learned || has_generalized(course, *reference)) {
       return std::nullopt;
     }
     return describe(course, *reference);
   }
 
+  std::optional<Finding> judge_at_end(const Worker& worker,
+                                      const Course& course) {
+    const auto reference = reference_of(worker, course);
+    if (!reference || course.evaluations < patience_at_end_ ||
+        course.training_losses < kSettled) {
+      return std::nullopt;
+    }
+    count_judged();
+    if (!memorizes(course, *reference) || has_generalized(course, *reference)) {
+      return std::nullopt;
+    }
+    return describe(course, *reference);
+  }
+
+  bool has_generalized(const Course& course, const Reference& reference) const {
+    return course.best <= validation_share_ * reference.loss;
+  }
+
   static std::optional<Reference> reference_of(const Worker& worker,
-                                               const Course& course,
-                                               const std::string& pair) {
+                                               const Course& course) {
     if (worker.guess) return worker.guess;
-    if (course.last.step.mode != Mode::global) return std::nullopt;
+    if (course.last.last.step.mode != Mode::global) return std::nullopt;
+    const std::string& pair = course.last.pair;
     const bool is_guess =
         (pair == "logloss" && *course.first >= kTwoClasses) ||
         (pair == "mlogloss" && *course.first >= kThreeClasses);
@@ -227,16 +284,17 @@ class NoGeneralization : public Rule {
   }
 
   static Finding describe(const Course& course, const Reference& reference) {
+    const Evidence& place = course.last.last;
     Finding finding;
     finding.message = fmt::format(
         "{}: none of {} evaluations was better than {}: the lowest mean "
         "validation loss is {:.4g}, while the mean training loss has fallen to "
         "{:.4g}, until {}",
-        tensor_text(course.last.tensor, course.last.worker), course.evaluations,
-        text_of(reference), course.best, course.training,
-        step_text(course.last.step));
+        tensor_text(place.tensor, place.worker), course.evaluations,
+        text_of(reference), course.best, course.training.mean,
+        step_text(place.step));
     set_advice(finding, kAdvice[0]);
-    Evidence evidence = course.last;
+    Evidence evidence = place;
     evidence.quantity = "lowest mean validation loss";
     evidence.value = course.best;
     evidence.relation = ">";
@@ -246,10 +304,10 @@ class NoGeneralization : public Rule {
   }
 
   std::int64_t patience_;
+  std::int64_t patience_at_end_;
   double training_share_;
   double validation_share_;
   std::map<std::string, Worker, std::less<>> workers_;
-  bool has_evaluated_ = false;
 };
 
 }  // namespace
@@ -262,8 +320,10 @@ const RuleFactory kNoGeneralization = {
     .condition =
         "Fires when, after 'patience' evaluations, the mean training loss is "
         "below 'training_share' of the loss of a guess, and no mean validation "
-        "loss was below 'validation_share' of it. The guess gives each class "
-        "the same probability; for logloss and mlogloss of XGBoost it is "
+        "loss was below 'validation_share' of it. A smaller fall is enough if "
+        "the losses tell that it is no noise; a training that has ended is "
+        "then judged after 'patience_at_end' evaluations. The guess gives each "
+        "class the same probability; for logloss and mlogloss of XGBoost it is "
         "the first validation loss.",
     .advice = kAdvice,
     .parameters = kParameters,

@@ -82,6 +82,72 @@ TEST(NoGeneralization, JudgesNothingWithoutEvaluations) {
   EXPECT_THAT(rule.verdict().message, HasSubstr("no loss of an EVAL step"));
 }
 
+// A training that `smdebug run` records, with the losses of all steps: 50 of
+// training and seven of validation in each epoch. They are `noise` above and
+// below the means in turn.
+bool launched(RuleHarness& rule, const std::vector<double>& training,
+              const std::vector<double>& validation, double noise) {
+  Step step = 0;
+  for (std::size_t epoch = 0; epoch < training.size(); ++epoch) {
+    std::vector<ScalarSample> trained, evaluated;
+    const auto add = [&](std::vector<ScalarSample>& all, Mode mode,
+                         double mean) {
+      const double sign = all.size() % 2 == 0 ? 1 : -1;
+      all.push_back({{step, mode, step}, mean + sign * noise});
+      ++step;
+    };
+    for (int i = 0; i < 50; ++i) add(trained, Mode::train, training[epoch]);
+    for (int i = 0; i < 7; ++i) add(evaluated, Mode::eval, validation[epoch]);
+    const ScalarSeriesView series[] = {{"CELoss_output_0", evaluated},
+                                       {"loss_output_0", trained}};
+    rule.notes(series, "worker_0");
+    rule.fires_at(StepBuilder(trained[0].step)
+                      .with_scalar("CELoss_output_0", trained[0].value));
+    rule.fires_at(StepBuilder(evaluated[0].step)
+                      .with_scalar("CELoss_output_0", evaluated[0].value));
+  }
+  return rule.finish().status == RuleStatus::issues_found;
+}
+
+TEST(NoGeneralization, FindsASmallFallThatIsCertain) {
+  RuleHarness rule("NoGeneralization");
+  rule.knows(classifier(10), "worker_0");
+  EXPECT_TRUE(
+      launched(rule, {2.31, 2.29, 2.28, 2.27}, {2.30, 2.31, 2.32, 2.32}, 0.02));
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("none of 4 evaluations was better than a guess"));
+  EXPECT_EQ(rule.verdict().evidence[0].step.global, 4 * 57 - 1);
+}
+
+// The standard error is 1 / sqrt(50) = 0.14, and 0.4 for the validation losses.
+TEST(NoGeneralization, PassesAFallThatMayBeNoise) {
+  RuleHarness rule("NoGeneralization");
+  rule.knows(classifier(10), "worker_0");
+  EXPECT_FALSE(
+      launched(rule, {2.31, 2.29, 2.28, 2.27}, {2.30, 2.31, 2.32, 2.32}, 1));
+}
+
+TEST(NoGeneralization, PassesAModelThatLearnsSlowlyOnBothSets) {
+  RuleHarness rule("NoGeneralization");
+  rule.knows(classifier(10), "worker_0");
+  EXPECT_FALSE(launched(rule, {2.31, 2.29, 2.28, 2.27},
+                        {2.30, 2.29, 2.285, 2.28}, 0.02));
+}
+
+TEST(NoGeneralization, JudgesTwoEvaluationsOfATrainingThatHasEnded) {
+  for (const double last : {2.32, 2.27}) {
+    RuleHarness rule("NoGeneralization");
+    rule.knows(classifier(10), "worker_0");
+    EXPECT_EQ(launched(rule, {2.29, 2.25}, {2.31, last}, 0.02), last > 2.3);
+    EXPECT_EQ(rule.verdict().status, last > 2.3 ? RuleStatus::issues_found
+                                                : RuleStatus::no_issues_found);
+  }
+  RuleHarness patient("NoGeneralization", {{"patience_at_end", "3"}});
+  patient.knows(classifier(10), "worker_0");
+  EXPECT_FALSE(launched(patient, {2.29, 2.25}, {2.31, 2.32}, 0.02));
+  EXPECT_EQ(patient.verdict().status, RuleStatus::error);
+}
+
 // Of a booster, round by round.
 bool boosts(RuleHarness& rule, const std::string& metric,
             const std::vector<double>& training,

@@ -3,16 +3,17 @@
 //
 //   (validation - training) / training > ratio_threshold, patience times
 //
-// An evaluation is the longest run of saved EVAL steps. It ends with the next
-// TRAIN step or with the run. The mean of its losses is compared with the mean
-// of the TRAIN losses saved since the evaluation before.
+// The mean of the losses of an evaluation is compared with the mean of the
+// TRAIN losses since the evaluation before
+// (rules/measures/evaluation_phases.h).
 //
 // The documents leave the rest open. Losses are paired by name, and those of
-// all workers are averaged. Without modes, XGBoost's `train-x` is compared with
-// `validation-x`, `eval-x` or `test-x` of the same step. Losses that are not
-// finite are ignored. A mean training loss of zero or below has no ratio, so
-// that evaluation is not judged. `start_step` delays the rule but not its
-// losses: evaluations before it count toward `patience`.
+// all workers are averaged, but series are judged worker by worker. Without
+// modes, XGBoost's `train-x` is compared with `validation-x`, `eval-x` or
+// `test-x` of the same step. Losses that are not finite are ignored. A mean
+// training loss of zero or below has no ratio, so that evaluation is not
+// judged. `start_step` delays the rule but not its losses: evaluations before
+// it count toward `patience`. With `tensor_regex` only saved losses are judged.
 //
 // `pass_new_best` is an addition. A large ratio beside a validation loss that
 // still falls means that the training loss approaches 0, not that the model
@@ -21,6 +22,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -30,6 +36,7 @@
 #include "rules/builtin/builtin.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
+#include "rules/measures/evaluation_phases.h"
 #include "rules/measures/loss_role.h"
 #include "rules/measures/quantity.h"
 
@@ -80,11 +87,8 @@ const Advice kAdvice[] = {
      .severity = Severity::advice},
 };
 
-// The validation losses under one name.
-struct Validation {
-  std::string pair;  // of the training losses that they are compared with
-  RunningMean phase;
-  Evidence last;                 // place of the last loss of the phase
+// The evaluations by one validation loss.
+struct Course {
   std::int64_t exceeded = 0;     // evaluations in a row
   StepId exceeded_since;         // the first of them
   std::optional<double> before;  // the ratio of the evaluation before
@@ -112,68 +116,66 @@ class Overfit : public Rule {
     return needs;
   }
 
+  Outcome on_scalars(std::string_view worker,
+                     std::span<const ScalarSeriesView> series) override {
+    if (!selector_.regexes.empty()) return no_finding();
+    const auto ended = phases_.add(worker, series);
+    for (const Evaluation& one : ended) {
+      if (one.training.mean > 0) count_judged(one.validation.count);
+    }
+    return judge(ended);
+  }
+
   Outcome on_step(const RuleStep& step) override {
-    std::optional<Finding> finding;
-    if (step.step.mode == Mode::train) finding = close_phases();
+    auto finding = judge(phases_.begin_step(step.step));
     SMD_CHECK_OK(add(step));
-    // Without modes, the two losses of a step belong together.
-    if (step.step.mode == Mode::global) finding = close_phases();
-    return finding;
+    auto more = judge(phases_.end_step(step.step));
+    return finding ? std::move(finding) : std::move(more);
   }
 
   Outcome finish() override {
-    auto finding = close_phases();
-    if (finding || has_judged() || (!saw_training_ && validations_.empty())) {
+    auto finding = judge(phases_.finish());
+    const bool has_validation = phases_.has_validation();
+    if (finding || has_judged() ||
+        (!phases_.has_training() && !has_validation)) {
       return finding;
     }
     return Error{
-        validations_.empty() ? Error::Code::unsupported
-                             : Error::Code::not_found,
+        has_validation ? Error::Code::not_found : Error::Code::unsupported,
         fmt::format("nothing to judge: {}; save the losses in both modes",
-                    validations_.empty()
-                        ? "there were training losses, but no loss of an EVAL "
-                          "step and none named like 'validation-logloss'"
-                        : "there were validation losses, but no training loss "
-                          "of the same name before them with a mean above 0")};
+                    has_validation
+                        ? "there were validation losses, but no training loss "
+                          "of the same name before them with a mean above 0"
+                        : "there were training losses, but no loss of an EVAL "
+                          "step and none named like 'validation-logloss'")};
   }
 
  private:
   Status add(const RuleStep& step) {
+    std::set<std::string_view> judged;  // a tensor counts once
     for (const Observation* tensor : step.by_selector(0)) {
-      auto role = role_of_loss(tensor->name, step.step.mode);
+      const auto role = role_of_loss(tensor->name, step.step.mode);
       if (!role) continue;
       SMD_TRY(const auto loss, quantity(*tensor, {Reduction::mean}));
       if (!loss || !std::isfinite(*loss)) continue;
-      if (role->part == LossRole::Part::training) {
-        training_[role->pair].add(*loss);
-        saw_training_ = true;
-        continue;
-      }
-      Validation& validation = validations_[std::string(tensor->name)];
-      validation.last = evidence_of(*tensor, step.step);
-      validation.phase.add(*loss);
-      validation.pair = std::move(role->pair);
-    }
-    for (auto& [name, validation] : validations_) {
-      const auto training = training_.find(validation.pair);
-      if (validation.last.step == step.step && training != training_.end() &&
-          training->second.mean > 0) {
-        count_judged();
+      if (phases_.add(*tensor, step.step, *loss, *role)) {
+        judged.insert(tensor->name);
       }
     }
+    if (!judged.empty()) count_judged(judged.size());
     return {};
   }
 
-  std::optional<Finding> close_phases() {
+  std::optional<Finding> judge(const EvaluationPhases::Ended& ended) {
     std::optional<Finding> finding;
-    bool has_closed = false;
-    for (auto& [name, validation] : validations_) {
-      if (validation.phase.count == 0) continue;
-      has_closed = true;
-      judge(validation, finding);
-      validation.phase = {};
+    std::optional<Finding> later;  // however many arrive at once
+    Step step = -1;
+    for (const Evaluation& one : ended) {
+      const bool is_later =
+          finding && one.is_of_series && one.last.step.global != step;
+      if (!is_later) step = one.last.step.global;
+      judge(one, is_later ? later : finding);
     }
-    if (has_closed) training_.clear();
     if (finding) {
       std::ranges::stable_sort(finding->evidence, std::ranges::greater(),
                                &Evidence::value);
@@ -181,26 +183,23 @@ class Overfit : public Rule {
     return finding;
   }
 
-  void judge(Validation& validation, std::optional<Finding>& finding) {
-    const auto training = training_.find(validation.pair);
-    if (training == training_.end() || training->second.mean <= 0) return;
-    const double mean = validation.phase.mean;
-    const double ratio = (mean - training->second.mean) / training->second.mean;
-    const bool is_new_best = !validation.best || mean < *validation.best;
-    if (is_new_best) validation.best = mean;
+  void judge(const Evaluation& one, std::optional<Finding>& finding) {
+    if (one.training.mean <= 0) return;
+    const double mean = one.validation.mean;
+    const double ratio = (mean - one.training.mean) / one.training.mean;
+    Course& course = courses_[one.key];
+    const bool is_new_best = !course.best || mean < *course.best;
+    if (is_new_best) course.best = mean;
     if (ratio > ratio_threshold_ && !(passes_new_best_ && is_new_best)) {
-      if (++validation.exceeded == 1) {
-        validation.exceeded_since = validation.last.step;
-      }
+      if (++course.exceeded == 1) course.exceeded_since = one.last.step;
     } else {
-      validation.exceeded = 0;
+      course.exceeded = 0;
     }
-    const auto before = std::exchange(validation.before, ratio);
-    if (validation.exceeded < patience_ ||
-        validation.last.step.global < start_step_) {
+    const auto before = std::exchange(course.before, ratio);
+    if (course.exceeded < patience_ || one.last.step.global < start_step_) {
       return;
     }
-    Evidence evidence = validation.last;
+    Evidence evidence = one.last;
     evidence.quantity = "validation loss above training loss, as a ratio";
     evidence.value = ratio;
     evidence.relation = ">";
@@ -210,25 +209,25 @@ class Overfit : public Rule {
         finding->evidence,
         [&](const Evidence& other) { return other.value >= ratio; });
     finding->evidence.push_back(std::move(evidence));
-    if (is_worst) describe(validation, training->second.mean, before, *finding);
+    if (is_worst) describe(one, course, before, *finding);
   }
 
-  void describe(const Validation& validation, double training_mean,
+  void describe(const Evaluation& one, const Course& course,
                 std::optional<double> before, Finding& finding) const {
     finding.message = fmt::format(
         "{}: the mean validation loss {:.4g} up to {} is {} above the mean "
         "training loss {:.4g} (allowed: up to {})",
-        validation.last.tensor, validation.phase.mean,
-        step_text(validation.last.step), percent_text(*validation.before),
-        training_mean, percent_text(ratio_threshold_));
-    if (validation.exceeded > 1) {
+        one.last.tensor, one.validation.mean, step_text(one.last.step),
+        percent_text(*course.before), one.training.mean,
+        percent_text(ratio_threshold_));
+    if (course.exceeded > 1) {
       finding.message +=
-          fmt::format(", as at {} evaluations since {}", validation.exceeded,
-                      step_text(validation.exceeded_since));
+          fmt::format(", as at {} evaluations since {}", course.exceeded,
+                      step_text(course.exceeded_since));
     }
     if (passes_new_best_) {
       finding.message +=
-          fmt::format("; the lowest so far was {:.4g}", *validation.best);
+          fmt::format("; the lowest so far was {:.4g}", *course.best);
     }
     if (before) {
       finding.message +=
@@ -242,9 +241,8 @@ class Overfit : public Rule {
   double ratio_threshold_;
   bool passes_new_best_;
   TensorSelector selector_;
-  std::map<std::string, RunningMean> training_;  // since the last evaluation
-  std::map<std::string, Validation> validations_;
-  bool saw_training_ = false;
+  EvaluationPhases phases_;
+  std::map<std::string, Course> courses_;  // by `Evaluation::key`
 };
 
 }  // namespace

@@ -295,5 +295,58 @@ TEST(Overfit, FiresAtTheSameEvaluationAsAPlainLoop) {
   }
 }
 
+// With series, an evaluation of which no step is saved counts as well.
+TEST(Overfit, JudgesTheLossesOfAllStepsIfThereAreSeries) {
+  for (const double last : {3.0, 1.0}) {
+    RuleHarness rule("Overfit", {{"patience", "2"}, {"ratio_threshold", "1"}});
+    const std::vector<ScalarSample> training = {{{0, Mode::train, 0}, 1},
+                                                {{2, Mode::train, 1}, 1},
+                                                {{5, Mode::train, 2}, 1}};
+    const std::vector<ScalarSample> validation = {{{1, Mode::eval, 0}, 3},
+                                                  {{3, Mode::eval, 1}, last},
+                                                  {{4, Mode::eval, 2}, last}};
+    const ScalarSeriesView series[] = {{"CELoss_output_0", validation},
+                                       {"loss_output_0", training}};
+    rule.fires_at(StepBuilder(0).with_scalar("CELoss_output_0", 1));
+    rule.notes(series, "worker_0");
+    EXPECT_EQ(rule.verdict().status == RuleStatus::issues_found, last == 3.0);
+    EXPECT_EQ(rule.finish().status, last == 3.0 ? RuleStatus::issues_found
+                                                : RuleStatus::no_issues_found);
+    if (last == 3.0) {
+      EXPECT_EQ(rule.verdict().step.global, 4);
+      EXPECT_THAT(rule.verdict().message,
+                  HasSubstr("the mean validation loss 3 up to step 4"));
+    }
+  }
+}
+
+TEST(Overfit, FiresAtTheSameEvaluationHoweverManyArriveAtOnce) {
+  RuleHarness rule("Overfit", {{"ratio_threshold", "1"}});
+  std::vector<ScalarSample> training, validation;
+  for (Step step = 0; step < 8; step += 2) {
+    training.push_back({{step, Mode::train, step}, 1});
+    const double loss = 1 + static_cast<double>(step);  // 1, 3, 5, 7
+    validation.push_back({{step + 1, Mode::eval, step}, loss});
+  }
+  const ScalarSeriesView series[] = {{"CELoss_output_0", validation},
+                                     {"loss_output_0", training}};
+  rule.fires_at(StepBuilder(0).with_scalar("CELoss_output_0", 1));
+  rule.notes(series, "worker_0");
+  EXPECT_EQ(rule.finish().step.global, 3);
+  EXPECT_EQ(rule.verdict().evidence.size(), 1);
+  EXPECT_EQ(rule.verdict().evidence[0].value, 2);
+}
+
+TEST(Overfit, JudgesOnlySavedLossesIfAPatternNamesThem) {
+  RuleHarness rule("Overfit", {{"tensor_regex", "Loss"}});
+  const std::vector<ScalarSample> training = {{{0, Mode::train, 0}, 1}};
+  const std::vector<ScalarSample> validation = {{{1, Mode::eval, 0}, 3}};
+  const ScalarSeriesView series[] = {{"CELoss_output_0", validation},
+                                     {"loss_output_0", training}};
+  rule.fires_at(StepBuilder(0).with_scalar("CELoss_output_0", 1));
+  rule.notes(series, "worker_0");
+  EXPECT_EQ(rule.finish().status, RuleStatus::error);
+}
+
 }  // namespace
 }  // namespace smdebug

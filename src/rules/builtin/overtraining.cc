@@ -7,9 +7,19 @@
 // batches. Losses are paired by name as in Overfit; those of several workers at
 // one step are averaged. NaN is not a new best. Without a validation loss
 // nothing is judged, and the verdict reports that.
+//
+// Where series have the validation losses of all steps, the mean of each
+// evaluation is one validation loss, and the mean of the training losses before
+// it counts as many times as there are of them
+// (rules/measures/evaluation_phases.h). They are judged worker by worker.
 
+#include <cmath>
 #include <limits>
 #include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -18,6 +28,7 @@
 #include "rules/builtin/builtin.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
+#include "rules/measures/evaluation_phases.h"
 #include "rules/measures/loss_role.h"
 #include "rules/measures/quantity.h"
 
@@ -35,8 +46,8 @@ const ParameterSpec kParameters[] = {
     {.name = "patience_validation",
      .type = ParameterType::integer,
      .default_text = "10",
-     .description = "Number of saved EVAL steps allowed without a new best "
-                    "validation loss.",
+     .description = "Number of saved EVAL steps, or with series of "
+                    "evaluations, allowed without a new best validation loss.",
      .minimum = 1.0},
     {.name = "delta",
      .type = ParameterType::real,
@@ -60,13 +71,15 @@ const Advice kAdvice[] = {
 // The losses under one name, at one step each.
 struct LossCourse {
   std::string pair;
+  std::string_view unit = "saved steps";  // that `stale_steps` counts
   double best = std::numeric_limits<double>::infinity();
   StepId best_step;
   double last = 0;
   std::int64_t stale_steps = 0;  // saved since `best_step`
   Evidence place;                // of the last loss
 
-  void add(double loss, double delta, const Evidence& where) {
+  void add(double loss, double delta, const Evidence& where,
+           std::int64_t steps = 1) {
     place = where;
     last = loss;
     if (loss < best - delta) {
@@ -74,13 +87,13 @@ struct LossCourse {
       best_step = where.step;
       stale_steps = 0;
     } else {
-      ++stale_steps;
+      stale_steps += steps;
     }
   }
 
-  Evidence evidence(std::string_view quantity, std::int64_t patience) const {
+  Evidence evidence(std::string_view what, std::int64_t patience) const {
     Evidence evidence = place;
-    evidence.quantity = quantity;
+    evidence.quantity = fmt::format("{} without a better {} loss", unit, what);
     evidence.value = static_cast<double>(stale_steps);
     evidence.relation = ">=";
     evidence.threshold = static_cast<double>(patience);
@@ -94,8 +107,8 @@ std::string course_text(const LossCourse& course, std::string_view what) {
                                : fmt::format("best: {:.4g} at {}", course.best,
                                              step_text(course.best_step));
   return fmt::format(
-      "the {} loss has not improved for {} saved steps ({}, last: {:.4g})",
-      what, course.stale_steps, best, course.last);
+      "the {} loss has not improved for {} {} ({}, last: {:.4g})", what,
+      course.stale_steps, course.unit, best, course.last);
 }
 
 class Overtraining : public Rule {
@@ -109,6 +122,11 @@ class Overtraining : public Rule {
     RuleNeeds needs;
     needs.selectors.push_back({.collections = {"losses"}, .regexes = {}});
     return needs;
+  }
+
+  Outcome on_scalars(std::string_view worker,
+                     std::span<const ScalarSeriesView> series) override {
+    return judge(phases_.add(worker, series));
   }
 
   Outcome on_step(const RuleStep& step) override {
@@ -126,10 +144,9 @@ class Overtraining : public Rule {
   }
 
   Outcome finish() override {
+    auto finding = judge(phases_.finish());
     const bool saw_nothing = training_.empty() && validation_.empty();
-    if (observations_judged() > 0 || saw_nothing) {
-      return no_finding();
-    }
+    if (finding || observations_judged() > 0 || saw_nothing) return finding;
     return Error{Error::Code::not_found,
                  fmt::format("nothing to judge: there were {0} losses, but no "
                              "{1} losses of the same name; save the losses of "
@@ -139,6 +156,7 @@ class Overtraining : public Rule {
   }
 
   std::uint64_t observations_judged() const override {
+    if (!of_series_.empty()) return seen_;
     for (const auto& [name, validation] : validation_) {
       if (training_.contains(validation.pair)) return seen_;
     }
@@ -152,7 +170,32 @@ class Overtraining : public Rule {
     Evidence place;
   };
 
+  // The losses by one series, one for each evaluation.
+  struct Evaluations {
+    LossCourse training{.unit = "steps"};
+    LossCourse validation{.unit = "evaluations"};
+  };
+
+  std::optional<Finding> judge(const EvaluationPhases::Ended& ended) {
+    std::optional<Finding> finding;
+    std::optional<Finding> later;  // however many arrive at once
+    Step step = -1;
+    for (const Evaluation& one : ended) {
+      if (!one.is_of_series || one.training.count == 0) continue;
+      Evaluations& all = of_series_[one.key];
+      seen_ += one.training.count + one.validation.count;
+      all.training.add(one.training.mean, delta_, one.last,
+                       static_cast<std::int64_t>(one.training.count));
+      all.validation.add(one.validation.mean, delta_, one.last);
+      const bool is_later = finding && one.last.step.global != step;
+      if (!is_later) step = one.last.step.global;
+      judge(all.training, all.validation, is_later ? later : finding);
+    }
+    return finding;
+  }
+
   Status add(const RuleStep& step) {
+    std::ignore = phases_.begin_step(step.step);
     std::map<std::string, StepLoss> training, validation;
     for (const Observation* tensor : step.by_selector(0)) {
       auto role = role_of_loss(tensor->name, step.step.mode);
@@ -160,6 +203,12 @@ class Overtraining : public Rule {
       SMD_TRY(const auto loss, quantity(*tensor, {Reduction::mean}));
       if (!loss) continue;
       ++seen_;
+      if (std::isfinite(*loss)) phases_.add(*tensor, step.step, *loss, *role);
+      if (role->part == LossRole::Part::validation &&
+          phases_.expects_series(tensor->worker, tensor->name)) {
+        validation_.erase(std::string(tensor->name));
+        continue;
+      }
       StepLoss& of_step = role->part == LossRole::Part::training
                               ? training[role->pair]
                               : validation[std::string(tensor->name)];
@@ -196,10 +245,9 @@ class Overtraining : public Rule {
                                      course_text(training, "training"));
       set_advice(*finding, kAdvice[0]);
     }
-    finding->evidence.push_back(validation.evidence(
-        "saved steps without a better validation loss", patience_validation_));
-    finding->evidence.push_back(training.evidence(
-        "saved steps without a better training loss", patience_train_));
+    finding->evidence.push_back(
+        validation.evidence("validation", patience_validation_));
+    finding->evidence.push_back(training.evidence("training", patience_train_));
   }
 
   std::int64_t patience_train_;
@@ -207,6 +255,8 @@ class Overtraining : public Rule {
   double delta_;
   std::map<std::string, LossCourse> training_;    // by pair
   std::map<std::string, LossCourse> validation_;  // by tensor name
+  EvaluationPhases phases_;
+  std::map<std::string, Evaluations> of_series_;  // by `Evaluation::key`
   std::uint64_t seen_ = 0;
 };
 
@@ -220,7 +270,8 @@ const RuleFactory kOvertraining = {
     .condition =
         "Fires when 'patience_train' saved TRAIN steps and "
         "'patience_validation' saved EVAL steps have passed without a loss "
-        "below the best one minus 'delta'.",
+        "below the best one minus 'delta'. With series of all losses, the mean "
+        "of each evaluation is one validation loss.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<Overtraining>,

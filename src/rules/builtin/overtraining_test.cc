@@ -138,5 +138,38 @@ TEST_F(OvertrainingTest, NeverSaysNoIssueWithoutAValidationLoss) {
       AllOf(HasSubstr("nothing to judge"), HasSubstr("no validation losses")));
 }
 
+// Four training steps and three of evaluation in each epoch, with the series of
+// all losses.
+TEST_F(OvertrainingTest, CountsTheEvaluationsOfSeries) {
+  use({{"patience_train", "8"}, {"patience_validation", "2"}});
+  Step step = 0;
+  std::vector<Step> ends;
+  for (const double validation : {1.0, 0.5, 0.5, 0.495, 0.5}) {
+    std::vector<ScalarSample> trained, evaluated;
+    for (int i = 0; i < 4; ++i, ++step) {
+      trained.push_back({{step, Mode::train, step}, 0.25});
+    }
+    for (int i = 0; i < 3; ++i, ++step) {
+      evaluated.push_back({{step, Mode::eval, step}, validation + i - 1});
+    }
+    const ScalarSeriesView series[] = {{"CELoss_output_0", evaluated},
+                                       {"loss_output_0", trained}};
+    rule_->fires_at(
+        StepBuilder(trained[0].step).with_scalar("CELoss_output_0", 0.25));
+    rule_->notes(series, "worker_0");
+    rule_->fires_at(StepBuilder(evaluated[0].step)
+                        .with_scalar("CELoss_output_0", validation));
+    ends.push_back(step - 1);
+  }
+  const Verdict& verdict = rule_->finish();
+  EXPECT_EQ(verdict.status, RuleStatus::issues_found);
+  EXPECT_EQ(verdict.step.global, ends[3]);
+  EXPECT_EQ(verdict.message,
+            "CELoss_output_0: the validation loss has not improved for 2 "
+            "evaluations (best: 0.5 at step 13 (EVAL step 13), last: 0.495), "
+            "and the training loss has not improved for 12 steps (best: 0.25 "
+            "at step 6 (EVAL step 6), last: 0.25)");
+}
+
 }  // namespace
 }  // namespace smdebug

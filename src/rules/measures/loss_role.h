@@ -3,6 +3,7 @@
 // Training and validation losses of a run, and which two are compared. For the
 // rules that judge both.
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,11 +29,21 @@ std::optional<LossRole> role_of_loss(std::string_view name, Mode mode);
 // The mean of a sequence of losses.
 struct RunningMean {
   std::uint64_t count = 0;
-  double mean = 0;  // 0 before the first number
+  double mean = 0;     // 0 before the first number
+  double squares = 0;  // the sum of the squared distances from the mean
 
   void add(double value) {
     ++count;
-    mean += (value - mean) / static_cast<double>(count);
+    const double distance = value - mean;
+    mean += distance / static_cast<double>(count);
+    squares += distance * (value - mean);
+  }
+
+  // Returns the standard error of the mean; 0 for fewer than two numbers.
+  double error() const {
+    if (count < 2) return 0;
+    const auto n = static_cast<double>(count);
+    return std::sqrt(squares / (n - 1) / n);
   }
 };
 

@@ -28,16 +28,15 @@ bool names_loss(std::string_view series) {
 }
 
 void TrainingLosses::add(const ScalarSeriesView& series) {
-  std::vector<ScalarSample>* kept = nullptr;
-  if (series.name == name_parts::kRepeatedCalls) {
-    kept = &repeated_calls_;
-  } else if (names_loss(series.name)) {
-    kept = &losses_[std::string(series.name)];
-  }
-  if (!kept) return;
+  const bool are_repeats = series.name == name_parts::kRepeatedCalls;
+  if (!are_repeats && !names_loss(series.name)) return;
   for (const ScalarSample& sample : series.samples) {
-    if (kept->size() == kMostKept) return;
-    if (counted_step(sample.step, std::nullopt)) kept->push_back(sample);
+    if (!counted_step(sample.step, std::nullopt)) continue;
+    // Not before: a series of validation losses has no such step.
+    auto& kept =
+        are_repeats ? repeated_calls_ : losses_[std::string(series.name)];
+    if (kept.size() == kMostKept) return;
+    kept.push_back(sample);
   }
 }
 
