@@ -464,6 +464,53 @@ TEST(LossCourse, OfSavedTensorsIsJudgedIfThereIsNoSeries) {
   EXPECT_EQ(rule.verdict().step.global, 190);
 }
 
+// Judges 60 rounds of XGBoost, in which each metric has these values.
+Verdict judged_rounds(
+    const std::map<std::string, std::function<double(Step)>>& metrics) {
+  RuleHarness rule("LossNotDecreasing", kTrend);
+  for (Step round = 0; round < 60; ++round) {
+    StepBuilder step(round);
+    for (const auto& [name, value] : metrics)
+      step.with_scalar(name, value(round));
+    if (rule.fires_at(step)) return rule.verdict();
+  }
+  rule.finish();
+  return rule.verdict();
+}
+
+double falling(Step step) { return 0.7 * std::exp(-double(step) / 30); }
+double rising(Step step) { return 0.7 + 0.02 * double(step); }
+double overcorrected(Step step) { return step == 0 ? 0.15 : 2.847; }
+
+TEST(LossCourse, OfATrainingWithAValidationIsJudgedInXgboost) {
+  const Verdict verdict = judged_rounds(
+      {{"train-logloss", overcorrected}, {"validation-logloss", rising}});
+  EXPECT_EQ(verdict.status, RuleStatus::issues_found);
+  EXPECT_THAT(verdict.message,
+              HasSubstr("train-logloss: the loss leapt from 0.15 to 2.847"));
+}
+
+TEST(LossCourse, OfAValidationMayRiseInXgboost) {
+  for (const char* name : {"validation-logloss", "test-logloss"}) {
+    EXPECT_EQ(
+        judged_rounds({{"train-logloss", falling}, {name, rising}}).status,
+        RuleStatus::no_issues_found)
+        << name;
+  }
+  EXPECT_EQ(judged_rounds({{"validation-logloss", rising}}).status,
+            RuleStatus::issues_found);
+}
+
+TEST(LossCourse, OfWrongDecisionsMayStandStillInXgboost) {
+  const auto constant = [](Step) { return 0.1; };
+  for (const char* name : {"train-error", "train-merror", "train-error@0.7"}) {
+    EXPECT_EQ(
+        judged_rounds({{"train-logloss", falling}, {name, constant}}).status,
+        RuleStatus::no_issues_found)
+        << name;
+  }
+}
+
 TEST(LossCourse, IgnoresSeriesThatAreNoLosses) {
   const Verdict verdict =
       Course()

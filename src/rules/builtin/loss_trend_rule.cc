@@ -19,6 +19,7 @@
 #include "rules/engine/finding.h"
 #include "rules/measures/learning_rates.h"
 #include "rules/measures/loss_of_guess.h"
+#include "rules/measures/loss_role.h"
 #include "rules/measures/loss_trend.h"
 #include "rules/measures/quantity.h"
 #include "rules/measures/training_losses.h"
@@ -334,6 +335,10 @@ class LossTrendRule : public Rule {
 
   std::optional<Finding> conclude(const Worker& worker, Loss& loss,
                                   Evidence evidence) {
+    if (!can_judge(worker, evidence.tensor)) {
+      has_answer_ = true;
+      return std::nullopt;
+    }
     const LossTrend::Answer answer =
         loss.trend.judge(setting_of(worker, evidence.tensor, loss));
     if (answer.kind == Kind::unknown) {
@@ -370,6 +375,15 @@ class LossTrendRule : public Rule {
     return finding;
   }
 
+  // Of XGBoost's metrics, only a loss of the training must fall. That of a
+  // validation set, which may rise, is judged if there is no other.
+  static bool can_judge(const Worker& worker, std::string_view tensor) {
+    const auto role = role_in_xgboost(tensor);
+    if (!role || !worker.series.empty()) return true;
+    if (is_error_rate(role->pair)) return false;
+    return role->part == LossRole::Part::training || worker.tensors.size() == 1;
+  }
+
   static LossTrend::Setting setting_of(const Worker& worker,
                                        std::string_view tensor,
                                        const Loss& loss) {
@@ -382,7 +396,11 @@ class LossTrendRule : public Rule {
     setting.has_repeated_calls = 2 * until_now(worker.repeated_calls) > steps;
     setting.has_rivals =
         worker.series.empty()
-            ? worker.tensors.size() > 1
+            ? std::ranges::any_of(worker.tensors,
+                                  [&](const auto& one) {
+                                    return one.first != tensor &&
+                                           !role_in_xgboost(one.first);
+                                  })
             : std::ranges::any_of(worker.loss_steps, [&](const auto& one) {
                 return one.first != tensor && 4 * until_now(one.second) > steps;
               });

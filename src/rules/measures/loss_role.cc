@@ -5,7 +5,8 @@ namespace {
 
 constexpr std::string_view kKerasPrefix = "val_";
 
-// "train-logloss"; none if the name does not have that form.
+}  // namespace
+
 std::optional<LossRole> role_in_xgboost(std::string_view name) {
   const std::size_t dash = name.find('-');
   if (dash == std::string_view::npos) return std::nullopt;
@@ -20,7 +21,10 @@ std::optional<LossRole> role_in_xgboost(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace
+bool is_error_rate(std::string_view metric) {
+  metric = metric.substr(0, metric.find('@'));
+  return metric == "error" || metric == "merror";
+}
 
 std::optional<LossRole> role_of_loss(std::string_view name, Mode mode) {
   if (mode == Mode::predict) return std::nullopt;

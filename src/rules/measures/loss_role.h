@@ -26,6 +26,15 @@ struct LossRole {
 // validation loss of "x" in every mode.
 std::optional<LossRole> role_of_loss(std::string_view name, Mode mode);
 
+// Returns the role of a metric that XGBoost names, as in "train-x" and
+// "validation-x"; none for another name. All of them belong to one objective,
+// which the training minimizes.
+std::optional<LossRole> role_in_xgboost(std::string_view name);
+
+// Whether XGBoost's metric of that name ("error", "merror", "error@0.7") is a
+// share of wrong decisions, which may stand still while the loss falls.
+bool is_error_rate(std::string_view metric);
+
 // The mean of a sequence of losses.
 struct RunningMean {
   std::uint64_t count = 0;
