@@ -21,6 +21,7 @@
 #include "rules/measures/loss_of_guess.h"
 #include "rules/measures/loss_role.h"
 #include "rules/measures/loss_trend.h"
+#include "rules/measures/optimizer_turns.h"
 #include "rules/measures/quantity.h"
 #include "rules/measures/training_losses.h"
 
@@ -151,6 +152,7 @@ class LossTrendRule : public Rule {
     for (const ScalarSeriesView& one : series) {
       count_steps(worker, one);
       worker.rates.add(one);
+      worker.turns.add(one);
     }
     for (const ScalarSeriesView& one : series) {
       if (!names_loss(one.name)) continue;
@@ -248,6 +250,7 @@ class LossTrendRule : public Rule {
     std::map<std::string, std::set<Step>, std::less<>> loss_steps;
     std::optional<Guess> guess;
     LearningRates rates;
+    OptimizerTurns turns;
   };
 
   static Losses& losses_of(Worker& worker) {
@@ -384,26 +387,35 @@ class LossTrendRule : public Rule {
     return role->part == LossRole::Part::training || worker.tensors.size() == 1;
   }
 
+  static Step count_until(const std::set<Step>& steps, Step end) {
+    return std::distance(steps.begin(), steps.upper_bound(end));
+  }
+
+  // Whether another loss is minimized as well, in the same steps or in turn.
+  static bool has_rivals(const Worker& worker, std::string_view tensor,
+                         const Loss& loss) {
+    if (worker.series.empty()) {
+      return std::ranges::any_of(worker.tensors, [&](const auto& one) {
+        return one.first != tensor && !role_in_xgboost(one.first);
+      });
+    }
+    if (worker.turns.alternate(loss.newest.global)) return true;
+    const Step end = loss.counted.value_or(0);
+    const Step steps = std::min<Step>(loss.trend.steps(), kMostCounted);
+    return std::ranges::any_of(worker.loss_steps, [&](const auto& one) {
+      return one.first != tensor && 4 * count_until(one.second, end) > steps;
+    });
+  }
+
   static LossTrend::Setting setting_of(const Worker& worker,
                                        std::string_view tensor,
                                        const Loss& loss) {
     const Step end = loss.counted.value_or(0);
     const Step steps = std::min<Step>(loss.trend.steps(), kMostCounted);
-    const auto until_now = [&](const std::set<Step>& all) {
-      return std::distance(all.begin(), all.upper_bound(end));
-    };
     LossTrend::Setting setting;
-    setting.has_repeated_calls = 2 * until_now(worker.repeated_calls) > steps;
-    setting.has_rivals =
-        worker.series.empty()
-            ? std::ranges::any_of(worker.tensors,
-                                  [&](const auto& one) {
-                                    return one.first != tensor &&
-                                           !role_in_xgboost(one.first);
-                                  })
-            : std::ranges::any_of(worker.loss_steps, [&](const auto& one) {
-                return one.first != tensor && 4 * until_now(one.second) > steps;
-              });
+    setting.has_repeated_calls =
+        2 * count_until(worker.repeated_calls, end) > steps;
+    setting.has_rivals = has_rivals(worker, tensor, loss);
     return setting;
   }
 

@@ -28,6 +28,7 @@ bool names_loss(std::string_view series) {
 }
 
 void TrainingLosses::add(const ScalarSeriesView& series) {
+  turns_.add(series);
   const bool are_repeats = series.name == name_parts::kRepeatedCalls;
   if (!are_repeats && !names_loss(series.name)) return;
   for (const ScalarSample& sample : series.samples) {
@@ -53,7 +54,8 @@ bool TrainingLosses::should_fall(Step step) const {
   const auto losses = until(step);
   if (2 * part_until(repeated_calls_, step).size() > losses.size() ||
       std::ranges::any_of(
-          losses, [](const ScalarSample& loss) { return loss.value < 0; })) {
+          losses, [](const ScalarSample& loss) { return loss.value < 0; }) ||
+      turns_.alternate(step)) {
     return false;
   }
   return std::ranges::none_of(losses_, [&](const auto& one) {

@@ -11,6 +11,8 @@
 
 #include "smdebug/core/scalar_series.h"
 
+#include "rules/measures/optimizer_turns.h"
+
 namespace smdebug {
 
 /// Returns whether a series has the name of a loss.
@@ -18,8 +20,8 @@ bool names_loss(std::string_view series);
 
 class TrainingLosses {
  public:
-  // Adds the next samples of a series. Others than losses and the number of
-  // repeated calls are ignored.
+  // Adds the next samples of a series. Others than losses, learning rates and
+  // the number of repeated calls are ignored.
   void add(const ScalarSeriesView& series);
 
   // Returns the losses until a global step, included: those of the series that
@@ -30,13 +32,14 @@ class TrainingLosses {
   std::string_view name() const;
 
   // Returns whether the losses until that step should fall: there is one loss
-  // that is never negative, and the model is called once a step. It is not so
-  // in adversarial and reinforcement learning.
+  // that is never negative, the model is called once a step, and optimizers do
+  // not act in turn. It is not so in adversarial and reinforcement learning.
   bool should_fall(Step step) const;
 
  private:
   std::map<std::string, std::vector<ScalarSample>, std::less<>> losses_;
   std::vector<ScalarSample> repeated_calls_;
+  OptimizerTurns turns_;
 };
 
 }  // namespace smdebug

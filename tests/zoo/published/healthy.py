@@ -24,6 +24,16 @@ def _batches(arrays, size):
 
 
 def gan():
+    return _trained_gan(has_three_passes=False)
+
+
+def gan_in_three_passes():
+    """With two backward passes for the critic, as in DCGAN: each call of a model after one of them
+    is a step."""
+    return _trained_gan(has_three_passes=True)
+
+
+def _trained_gan(has_three_passes):
     """Points on a circle. Returns how far the generated points are from it."""
     torch.manual_seed(101)
     generator = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(),
@@ -40,7 +50,12 @@ def gan():
         real = 2 * torch.stack([angle.cos(), angle.sin()], 1) + 0.05 * torch.randn(64, 2)
         fake = generator(torch.randn(64, 4))
         criticize.zero_grad()
-        loss = criterion(critic(real), yes) + criterion(critic(fake.detach()), no)
+        loss = criterion(critic(real), yes)
+        if has_three_passes:
+            loss.backward()
+            loss = criterion(critic(fake.detach()), no)
+        else:
+            loss = loss + criterion(critic(fake.detach()), no)
         loss.backward()
         criticize.step()
         generate.zero_grad()
