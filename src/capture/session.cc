@@ -32,57 +32,61 @@ Status check_not_ended(const Storage& storage) {
                    "remove it"};
 }
 
-FileAccess access_of(const HookConfig& config) {
-  return config.is_private ? FileAccess::owner_only : FileAccess::by_umask;
-}
-
 WaitLimit limit_of(const SessionOptions& options) {
   if (options.storage_timeout.count() > 0)
     return {options.storage_timeout, options.check_interrupt};
   return WaitLimit::from_environment(options.check_interrupt);
 }
 
-// Finds a folder that cannot be written before the training begins. A storage
-// that does not respond is a failure of the first step.
 std::optional<Error> folder_error(std::string_view option,
-                                  const std::string& location,
-                                  const WaitLimit& limit) {
-  const Status looked =
-      call_bounded("look up the folder", location, limit,
-                   [location] { return check_writable(location); });
-  if (looked || looked.error().code != Error::Code::io) return std::nullopt;
-  return Error{Error::Code::io,
-               fmt::format("{} '{}' cannot be written: {}; choose another "
-                           "folder",
-                           option, location, looked.error().message)};
+                                  const std::string& location) {
+  const Status checked = check_writable(location);
+  if (checked || checked.error().code != Error::Code::io) return std::nullopt;
+  return Error{
+      Error::Code::io,
+      fmt::format("{} '{}' cannot be written: {}; choose another folder",
+                  option, location, checked.error().message)};
 }
 
-Status open_run_storage(SessionOptions& options, FolderErrors& errors) {
+// Finds folders that cannot be written before the training begins. A file
+// system that does not respond is a failure of the first step.
+FolderErrors find_folder_errors(const SessionOptions& options) {
   const HookConfig& config = options.config;
-  if (options.storage) return {};
-  if (config.out_dir.empty()) {
-    return Error{Error::Code::invalid_argument,
-                 "out_dir is empty: name a folder for the run"};
+  if (config.dry_run) return {};
+  const auto found = std::make_shared<FolderErrors>();
+  const auto run = options.storage ? std::string() : config.out_dir;
+  const auto tensorboard =
+      options.tensorboard ? std::nullopt : config.tensorboard_dir;
+  const Status looked = call_bounded(
+      "look up the folder", config.out_dir, limit_of(options),
+      [found, run, tensorboard] {
+        if (!run.empty()) found->run = folder_error("out_dir", run);
+        // By default, the folder is inside `out_dir`.
+        if (tensorboard && !found->run) {
+          found->tensorboard = folder_error("tensorboard_dir", *tensorboard);
+        }
+        return Status();
+      });
+  return looked ? *found : FolderErrors();
+}
+
+Status open_storages(SessionOptions& options) {
+  const HookConfig& config = options.config;
+  const FileAccess access =
+      config.is_private ? FileAccess::owner_only : FileAccess::by_umask;
+  if (!options.storage) {
+    if (config.out_dir.empty()) {
+      return Error{Error::Code::invalid_argument,
+                   "out_dir is empty: name a folder for the run"};
+    }
+    SMD_TRY(options.storage, open_storage(config.out_dir, access));
   }
-  if (!config.dry_run)
-    errors.run = folder_error("out_dir", config.out_dir, limit_of(options));
-  SMD_TRY(options.storage, open_storage(config.out_dir, access_of(config)));
-  return {};
-}
-
-Status open_tensorboard_storage(SessionOptions& options, FolderErrors& errors) {
-  const HookConfig& config = options.config;
   if (!config.tensorboard_dir) {
     options.tensorboard = nullptr;
   } else if (!options.tensorboard) {
-    auto opened = open_storage(*config.tensorboard_dir, access_of(config));
+    auto opened = open_storage(*config.tensorboard_dir, access);
     if (!opened) return std::move(opened).error().within("tensorboard_dir");
-    // By default, the folder is inside `out_dir`.
-    if (!config.dry_run && !errors.run) {
-      errors.tensorboard = folder_error(
-          "tensorboard_dir", *config.tensorboard_dir, limit_of(options));
-    }
-    if (!errors.tensorboard) options.tensorboard = *std::move(opened);
+    options.tensorboard = *std::move(opened);
   }
   return {};
 }
@@ -166,9 +170,9 @@ SessionCost SessionImpl::cost() {
 Result<std::unique_ptr<Session>> Session::create(SessionOptions options) {
   if (options.framework.name.empty()) options.framework = plain_framework();
   SMD_TRY(auto plan, Plan::build(options.config, options.framework));
-  FolderErrors errors;
-  SMD_CHECK_OK(open_run_storage(options, errors));
-  SMD_CHECK_OK(open_tensorboard_storage(options, errors));
+  FolderErrors errors = find_folder_errors(options);
+  SMD_CHECK_OK(open_storages(options));
+  if (errors.tensorboard) options.tensorboard = nullptr;
   auto bounded = bounded_storage(options.storage, limit_of(options));
   SMD_CHECK_OK(check_not_ended(*bounded));
   auto impl = std::make_unique<SessionImpl>(

@@ -214,7 +214,8 @@ TEST_F(SessionPlanTest, ReportsACollectionThatWasSkippedAsAWholeOnce) {
   ASSERT_TRUE(session->close().ok());
   EXPECT_THAT(log_.lines(), testing::Contains(HasSubstr("'biases'")).Times(1));
   EXPECT_THAT(log_.text(), HasSubstr("there are no data"));
-  EXPECT_THAT(log_.text(), HasSubstr("1 of 1 tensors"));
+  EXPECT_THAT(session->summary(),
+              HasSubstr("collection 'weights': 1 of 1 tensors"));
 }
 
 TEST_F(SessionPlanTest, OffersNoSkippedTensorAsTheNearestName) {
