@@ -82,7 +82,7 @@ Error taken(const std::string& location, bool is_held, const Clock& clock) {
   return {Error::Code::invalid_argument, "--out: '" + location + why};
 }
 
-// Whether the folder can be written, so that no training starts in vain.
+// No training starts if its folder cannot be written.
 Status check_out(const std::string& location) {
   const Status checked = check_writable(location);
   if (checked) return {};

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cli_testing.h"
-#include "tests/fault/as_nobody.h"
+#include "tests/support/as_nobody_testing.h"
 #include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {

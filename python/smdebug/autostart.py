@@ -26,17 +26,17 @@ FRAMEWORKS = {
 
 
 def complain(reason: str) -> None:
-    """Prints why the run is not recorded, and tells it to `smdebug run`, whose summary may come
-    long after. Never raises, whatever state the process is in."""
+    """Prints why the run is not recorded, and leaves the reason for the summary of `smdebug run`,
+    which may come much later. Never raises, whatever state the process is in."""
     try:
         sys.stderr.write(f"smdebug: this run is not recorded: {reason}\n")
         sys.stderr.flush()
-        _tell_launcher(reason)
+        _leave_reason(reason)
     except Exception:
         pass
 
 
-def _tell_launcher(reason: str) -> None:
+def _leave_reason(reason: str) -> None:
     """Writes the first reason into the folder of the run; apps/cli/nothing_recorded.cc reads it."""
     import json
 

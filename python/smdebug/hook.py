@@ -326,7 +326,7 @@ class BaseHook(ProfilerCalls):
 
     def _follow_edits(self) -> None:
         """Makes the hook take up a configuration object that it got. The next step finds all of
-        them: to count their edits anew for each one would take quadratic time."""
+        them: a search after each one would take quadratic time."""
         self._has_new_parts = True
         self.mark_edited()
 

@@ -49,7 +49,7 @@ def valid_configuration(
     if error := mistake([]):
         report(f"the edits of the configuration are ignored: {error}")
         return None
-    # Each part is checked alone: a check takes time that grows with what it contains.
+    # Each part is checked without the others: a check takes time that grows with their number.
     kept: dict[str, Collection] = {}
     for collection in collections:
         error = mistake([collection])

@@ -15,7 +15,7 @@
 #include "smdebug/store/open_storage.h"
 
 #include "read/trial_testing.h"
-#include "tests/fault/as_nobody.h"
+#include "tests/support/as_nobody_testing.h"
 #include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {

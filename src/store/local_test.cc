@@ -15,9 +15,9 @@
 
 #include "store/backends.h"
 #include "store/local_files.h"
-#include "tests/fault/as_nobody.h"
 #include "tests/fault/file_size_limit.h"
 #include "tests/fault/forbidden_call.h"
+#include "tests/support/as_nobody_testing.h"
 #include "tests/support/fake_clock_testing.h"
 #include "tests/support/temporary_folder_testing.h"
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "tests/fault/as_nobody.h"
+#include "tests/support/as_nobody_testing.h"
 #include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
