@@ -121,6 +121,6 @@ def test_an_observation_is_judged_in_no_more_instructions_than(rule, limit):
 def test_a_configuration_is_parsed_in_time_that_grows_with_its_collections():
     # With a warning for each: its line and column are found in the text.
     parse = "smdebug::parse_hook_config*"
-    few = count_in(CONFIG_DRIVER, parse, 250)
-    many = count_in(CONFIG_DRIVER, parse, 2000)
+    few = count_in(CONFIG_DRIVER, parse, 500)
+    many = count_in(CONFIG_DRIVER, parse, 4000)
     check_limit("a configuration of 8 times the collections", many / few, 10)
