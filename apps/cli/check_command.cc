@@ -153,7 +153,8 @@ int run(const CheckCommand& command, const Console& console) {
   }
   console.out << (command.json
                       ? monitor_results_json(results)
-                      : monitor_results_text(results, command.rules.empty()));
+                      : monitor_results_text(results, command.rules.empty(),
+                                             command.detail));
   return code;
 }
 

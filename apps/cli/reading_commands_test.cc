@@ -220,7 +220,78 @@ TEST_F(ReadingCommands, WatchEndsWithTheRun) {
   const Spoken spoken =
       smdebug({"watch", healthy_, "--rule", "VanishingGradient"});
   EXPECT_EQ(spoken.code, 0) << spoken.err;
-  EXPECT_THAT(spoken.out, HasSubstr("NoIssuesFound"));
+  EXPECT_THAT(spoken.out,
+              AllOf(StartsWith("smdebug: nothing found\n  training  ended\n"),
+                    HasSubstr("\n  no issue  VanishingGradient\n"),
+                    HasSubstr("\n  run       " + healthy_ + "\n")));
+}
+
+TEST_F(ReadingCommands, WatchEndsWithTenLinesOrTwelveIfARuleFired) {
+  const auto lines = [](const std::string& text) {
+    return std::ranges::count(text, '\n');
+  };
+  const Spoken healthy = smdebug({"watch", healthy_});
+  EXPECT_THAT(healthy.out, StartsWith("smdebug: nothing found\n"));
+  EXPECT_LE(lines(healthy.out), 10) << healthy.out;
+  const Spoken fired =
+      smdebug({"watch", vanishing_, "--rule", "VanishingGradient"});
+  EXPECT_THAT(fired.out, AllOf(HasSubstr("\n  found "), HasSubstr("\n  try ")));
+  EXPECT_LE(lines(fired.out), 12) << fired.out;
+}
+
+TEST_F(ReadingCommands, WatchIsQuietAboutAHealthyTrainingIfAskedTo) {
+  const Spoken healthy = smdebug({"watch", healthy_, "--quiet"});
+  EXPECT_EQ(healthy.out + healthy.err, "");
+  const Spoken fired =
+      smdebug({"watch", vanishing_, "--quiet", "--rule", "VanishingGradient"});
+  EXPECT_THAT(fired.out, HasSubstr("\n  found "));
+}
+
+TEST_F(ReadingCommands, WatchShowsEachRuleIfAskedTo) {
+  EXPECT_THAT(smdebug({"watch", healthy_}).out, Not(HasSubstr("TreeDepth")));
+  EXPECT_THAT(smdebug({"watch", healthy_, "--verbose"}).out,
+              HasSubstr("TreeDepth: Error: nothing to judge: "));
+}
+
+TEST_F(ReadingCommands, WatchShowsTheEvidenceIfAskedTo) {
+  const std::vector<std::string> words = {"watch", vanishing_, "--rule",
+                                          "VanishingGradient"};
+  EXPECT_THAT(smdebug(words).err, Not(HasSubstr("threshold\n")));
+  auto verbose = words;
+  verbose.emplace_back("--verbose");
+  EXPECT_THAT(smdebug(verbose).err, HasSubstr("threshold\n"));
+}
+
+TEST_F(ReadingCommands, CheckShowsOnlyFindingsAndProblemsIfAskedTo) {
+  EXPECT_EQ(smdebug({"check", healthy_, "--quiet"}).out, "");
+  const Spoken fired = smdebug({"check", healthy_, vanishing_, "--quiet",
+                                "--rule", "VanishingGradient"});
+  EXPECT_EQ(fired.code, 3);
+  EXPECT_THAT(
+      fired.out,
+      AllOf(HasSubstr("IssuesFound"), HasSubstr("diagnosis of " + vanishing_),
+            Not(HasSubstr("NoIssuesFound")), Not(HasSubstr(healthy_))));
+  const Spoken named =
+      smdebug({"check", healthy_, "--quiet", "--rule", "TreeDepth"});
+  EXPECT_THAT(named.out, HasSubstr("nothing to judge"));
+}
+
+TEST_F(ReadingCommands, CheckShowsEachRuleIfAskedTo) {
+  EXPECT_THAT(smdebug({"check", healthy_, "--verbose"}).out,
+              AllOf(HasSubstr("TreeDepth"), HasSubstr("nothing to judge: "),
+                    Not(HasSubstr("not applicable"))));
+}
+
+TEST_F(ReadingCommands, CheckShowsTheEvidenceIfAskedTo) {
+  const std::vector<std::string> words = {"check", vanishing_, "--rule",
+                                          "VanishingGradient"};
+  EXPECT_THAT(smdebug(words).out, Not(HasSubstr("threshold\n")));
+  auto verbose = words;
+  verbose.emplace_back("--verbose");
+  EXPECT_THAT(
+      smdebug(verbose).out,
+      AllOf(HasSubstr(vanishing_ + ": VanishingGradient: IssuesFound\n"),
+            HasSubstr("threshold\n")));
 }
 
 TEST_F(ReadingCommands, WatchEndsWhenTheTrainingWasKilled) {
@@ -237,7 +308,9 @@ TEST_F(ReadingCommands, WatchEndsWhenTheTrainingWasKilled) {
       smdebug({"watch", killed, "--rule", "VanishingGradient"});
   EXPECT_EQ(healthy.code, 1);
   EXPECT_THAT(healthy.err, HasSubstr("exited without an end marker"));
-  EXPECT_THAT(healthy.out, HasSubstr("nothing found in 10 steps"));
+  EXPECT_THAT(healthy.out, StartsWith("smdebug: nothing found\n"
+                                      "  training  killed or crashed\n"
+                                      "  steps     10 saved steps"));
   const Spoken fired =
       smdebug({"watch", killed, "--rule", "VanishingGradient", "--set",
                "threshold=0.6", "--rule", "LossNotDecreasing"});

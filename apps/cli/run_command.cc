@@ -29,17 +29,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kPollInterval(100);
 
-// Why a run lacks steps; empty if it has all of them.
-std::string recording_problem(const RunOverview& overview) {
-  if (!overview.recording_failure.empty()) {
-    return "the recording failed, so later steps are missing: " +
-           overview.recording_failure;
-  }
-  if (overview.steps > 0) return "";
-  return "no step was recorded: the training ended before its first step was "
-         "complete, or it has none of the requested tensors";
-}
-
 std::vector<ActionRequest> actions_of(const RunCommand& command) {
   std::vector<ActionRequest> actions = command.actions;
   // `stop` comes first, so that the training does not continue during the other

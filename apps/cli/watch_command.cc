@@ -9,6 +9,7 @@
 #include "smdebug/actions/rule_watch.h"
 #include "smdebug/base/try.h"
 #include "smdebug/monitor/run_monitor.h"
+#include "smdebug/report/run_summary.h"
 
 #include "commands.h"
 #include "interrupt.h"
@@ -43,6 +44,24 @@ std::string training_status(WatchEnd end) {
     default:
       return "InProgress";
   }
+}
+
+std::string ending_text(WatchEnd end) {
+  switch (end) {
+    case WatchEnd::run_ended:
+      return "ended";
+    case WatchEnd::writer_exited:
+      return "killed or crashed";
+    case WatchEnd::run_removed:
+      return "unknown: the files of the run were removed";
+    case WatchEnd::stalled:
+      return "hangs";
+    case WatchEnd::timed_out:
+      return "unknown: no new step and no end marker";
+    case WatchEnd::interrupted:
+      break;
+  }
+  return "continues";
 }
 
 // Measures the time since the last new step against the user's timeout.
@@ -112,10 +131,11 @@ class Watch {
     }
     const MonitorResult& result = monitor_->finish(training_status(*end));
     print_reports(result, console_);
-    const std::span<const MonitorResult> one(&result, 1);
-    console_.out << (command_.json
-                         ? monitor_results_json(one)
-                         : monitor_results_text(one, command_.rules.empty()));
+    if (command_.json) {
+      console_.out << monitor_results_json({&result, 1});
+    } else if (!result.error) {
+      console_.out << summary_text(result, *end);
+    }
     if (result.error) return console_.fail(*result.error);
     return exit_code_of(*end);
   }
@@ -221,6 +241,14 @@ class Watch {
       case WatchEnd::interrupted:
         return;
     }
+  }
+
+  std::string summary_text(const MonitorResult& result, WatchEnd end) const {
+    RunSummary summary = summarize(result, monitor_->trial());
+    summary.detail = command_.detail;
+    summary.has_default_rules = command_.rules.empty();
+    summary.ending = ending_text(end);
+    return run_summary_text(summary);
   }
 
   int exit_code_of(WatchEnd end) const {

@@ -2116,8 +2116,10 @@ class RunMonitor:
     def diagnosis(self) -> str:
         """JSON: the causes of what the rules found, with their consequences."""
 
-    def text(self) -> str:
-        """The findings of the rules in a few lines."""
+    def summary(self, ending: str, cost: str, problem: str) -> str:
+        """
+        The end of `smdebug run` as text, after `finish`: how the training ended, what recording it cost and what went wrong are added as given.
+        """
 
 class StepMonitor:
     """Rules over the steps of sessions while they run."""

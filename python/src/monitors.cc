@@ -22,7 +22,7 @@
 #include "smdebug/monitor/run_monitor.h"
 #include "smdebug/monitor/step_monitor.h"
 #include "smdebug/report/diagnosis.h"
-#include "smdebug/report/verdict_groups.h"
+#include "smdebug/report/run_summary.h"
 #include "smdebug/report/verdict_text.h"
 #include "smdebug/rules/builtin_rules.h"
 #include "smdebug/xgboost_report/xgboost_report.h"
@@ -75,6 +75,15 @@ Status finish(RunMonitor& monitor) {
   // A run that never began has nothing to judge; the verdicts show this.
   if (result.error && monitor.trial()) return *result.error;
   return {};
+}
+
+std::string summary(RunMonitor& monitor, const std::string& ending,
+                    const std::string& cost, const std::string& problem) {
+  RunSummary summary = summarize(monitor.finish("Completed"), monitor.trial());
+  summary.ending = ending;
+  summary.cost = cost;
+  if (!problem.empty()) summary.problem = problem;
+  return summary_text(summary);
 }
 
 // The sessions of a hook and the rules that judge their steps.
@@ -181,12 +190,10 @@ void bind_run_monitor(nb::module_& m) {
             return diagnosis_json_text(self.verdicts());
           },
           "JSON: the causes of what the rules found, with their consequences.")
-      .def(
-          "text",
-          [](const RunMonitor& self) {
-            return verdict_summary_text(self.verdicts());
-          },
-          "The findings of the rules in a few lines.");
+      .def("summary", &summary, "ending"_a, "cost"_a, "problem"_a, WithoutGil(),
+           "The end of `smdebug run` as text, after `finish`: how the training "
+           "ended, what recording it cost and what went wrong are added as "
+           "given.");
 }
 
 }  // namespace

@@ -71,6 +71,30 @@ def train(model, steps, *, seed=0, loss=None, batch=6, on_step=None):
     return losses
 
 
+def check_end_is_that_of_watch(logged, out_dir):
+    """Asserts that the log of a trainer's callback, whose only rule is FIRES, ends as `smdebug
+    watch` of the same run, except for how the training ended and what recording took."""
+    (said,) = [line for line in logged if "the training has ended: " in line]
+    rule, parameters = FIRES
+    words = [f"{name}={value}" for name, value in parameters.items()]
+    command = [sys.executable, "-m", "smdebug", "watch", out_dir, "--rule", rule, "--set", *words]
+    watched = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert watched.returncode == 3, watched.stderr
+
+    def rows(text):
+        left_out = ("  training  ", "  cost  ")
+        return [line for line in text.splitlines() if not line.startswith(left_out)]
+
+    ours = said.partition("the training has ended: ")[2]
+    assert rows(ours) == rows(watched.stdout.removeprefix("smdebug: "))
+    assert ours.startswith(f"{rule} fired\n") and "\n  found " in ours
+    assert len(ours.splitlines()) <= 12
+
+
+# Fires at the first saved step.
+FIRES = ("VanishingGradient", {"threshold": 1e9})
+
+
 @pytest.fixture(scope="session")
 def hanging_library(tmp_path_factory):
     """The library that hanging_process.py preloads."""

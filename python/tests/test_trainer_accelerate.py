@@ -9,7 +9,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from torch.optim import optimizer as torch_optimizers
 
-from conftest import Net, read
+from conftest import FIRES, Net, check_end_is_that_of_watch, read
 from smdebug import SaveConfig, modes
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.pytorch.accelerate import SMDebugRecorder
@@ -115,19 +115,21 @@ def test_an_evaluation_is_steps_of_its_own(out_dir):
     assert read(out_dir).tensor("loss_output_0").steps(mode=modes.TRAIN) == [0, 1, 2]
 
 
-def test_a_rule_that_fires_tells_the_loop_after_the_update(out_dir):
+def test_a_rule_that_fires_tells_the_loop_after_the_update(out_dir, logged):
     loop = Loop(accumulation=2)
     recorder = SMDebugRecorder(
         loop.accelerator,
         loop.model,
         out_dir,
-        rules=[("VanishingGradient", {"threshold": 1e9})],
+        rules=[FIRES],
         save_config=EVERY_STEP,
     )
     with recorder:
         loop.run(recorder)
     assert recorder.should_stop
     assert len(loop.losses) == 2
+    recorder.close()
+    check_end_is_that_of_watch(logged, out_dir)
 
 
 def test_nothing_stays_hooked(out_dir):

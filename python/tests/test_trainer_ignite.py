@@ -6,7 +6,7 @@ import torch
 from ignite.engine import Engine, Events, create_supervised_evaluator, create_supervised_trainer
 from ignite.metrics import Loss
 
-from conftest import Net, read
+from conftest import FIRES, Net, check_end_is_that_of_watch, read
 from smdebug import SaveConfig, modes
 from smdebug.pytorch.ignite import SMDebugHandler
 
@@ -89,15 +89,15 @@ def test_evaluators_have_steps_of_their_own(out_dir):
     assert trial.tensor("scalar/nll").steps(mode=modes.EVAL) == [1, 3]
 
 
-def test_a_rule_that_fires_terminates_the_trainer(out_dir):
+def test_a_rule_that_fires_terminates_the_trainer(out_dir, logged):
     backward = torch.autograd.backward
-    handler = SMDebugHandler(
-        out_dir, rules=[("VanishingGradient", {"threshold": 1e9})], save_config=EVERY_STEP
-    )
+    handler = SMDebugHandler(out_dir, rules=[FIRES], save_config=EVERY_STEP)
     model, losses, trainer = train(handler, epochs=5)
     assert len(losses) == 1
     assert torch.autograd.backward is backward
     assert not any(each._forward_hooks for each in model.modules())
+    handler.close()
+    check_end_is_that_of_watch(logged, out_dir)
 
 
 def test_losses_and_gradients_have_no_scale_of_a_grad_scaler(out_dir):

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from conftest import read
+from conftest import FIRES, check_end_is_that_of_watch, read
 from smdebug import SaveConfig, modes
 
 warnings.filterwarnings("ignore")
@@ -203,14 +203,12 @@ def test_manual_optimization_has_a_step_per_batch_and_a_loss_per_backward(lightn
 
 
 def test_a_rule_that_fires_stops_the_trainer_at_once(lightning, out_dir, logged):
-    watcher = callback(
-        out_dir, rules=[("VanishingGradient", {"threshold": 1e9})], save_config=EVERY_STEP
-    )
+    watcher = callback(out_dir, rules=[FIRES], save_config=EVERY_STEP)
     trainer = make_trainer(lightning, watcher, max_epochs=50)
     trainer.fit(net(lightning), loader())
     assert trainer.global_step == 1
-    assert sum("the training has ended" in line for line in logged) == 1
-    assert any("VanishingGradient fired" in line for line in logged)
+    watcher.close()
+    check_end_is_that_of_watch(logged, out_dir)
 
 
 def test_nothing_stays_hooked_when_a_training_fails(lightning, out_dir):

@@ -18,7 +18,7 @@ from transformers import (
     TrainingArguments,
 )
 
-from conftest import read
+from conftest import FIRES, check_end_is_that_of_watch, read
 from smdebug import SaveConfig, modes
 from smdebug.exceptions import SMDebugError, SMDebugTypeError
 from smdebug.pytorch.transformers import SMDebugCallback
@@ -299,13 +299,27 @@ def test_the_log_sums_up_at_the_end(tmp_path, out_dir, logged):
     callback = SMDebugCallback(out_dir, rules=["ExplodingTensor"], save_config=EVERY_STEP)
     make_trainer(tmp_path, callback).train()
     (summary,) = [line for line in logged if "the training has ended" in line]
-    assert "4 steps, 4 saved" in summary
+    assert "the training has ended: nothing found\n  training  4 steps\n" in summary
     files = [path for path in (tmp_path / "run").rglob("*_worker_0*") if path.is_file()]
-    (written,) = re.findall(r" ([\d,]+) bytes in", summary)  # includes files that were replaced
+    (written,) = re.findall(r" ([\d,]+) bytes", summary)  # includes files that were replaced
     assert int(written.replace(",", "")) > sum(path.stat().st_size for path in files) > 0
     assert "active" not in summary
-    assert out_dir in summary
-    assert "nothing found\n  no issue  ExplodingTensor" in summary
+    assert f"\n  run       {out_dir}\n" in summary
+    assert "\n  no issue  ExplodingTensor\n" in summary
+
+
+def test_the_log_ends_as_a_watch_does(tmp_path, out_dir, logged):
+    callback = SMDebugCallback(out_dir, rules=[FIRES], stop=False, save_config=EVERY_STEP)
+    make_trainer(tmp_path, callback).train()
+    callback.close()
+    check_end_is_that_of_watch(logged, out_dir)
+
+
+def test_the_log_of_a_callback_without_rules_is_a_line(tmp_path, out_dir, logged):
+    make_trainer(tmp_path, SMDebugCallback(out_dir, save_config=EVERY_STEP)).train()
+    (summary,) = [line for line in logged if "the training has ended" in line]
+    assert "the training has ended: 4 steps, 4 saved, " in summary
+    assert summary.endswith(f" in '{out_dir}'")
 
 
 def test_nothing_stays_hooked(tmp_path, out_dir):

@@ -22,12 +22,19 @@ bool is_unjudged(const Verdict& verdict) {
          group == VerdictGroup::not_applicable;
 }
 
-void add_rows(const MonitorResult& run, bool are_default_rules,
+bool is_shown(const Verdict& verdict, bool are_default_rules, Detail detail) {
+  if (detail == Detail::verbose) return true;
+  if (is_unjudged(verdict)) return !are_default_rules;
+  return detail == Detail::normal || group_of(verdict) == VerdictGroup::fired ||
+         group_of(verdict) == VerdictGroup::failed;
+}
+
+void add_rows(const MonitorResult& run, bool are_default_rules, Detail detail,
               TextTable& table) {
   if (run.error) return;
   const std::size_t before = table.rows();
   for (const Verdict& verdict : in_order_of_cause(run.verdicts)) {
-    if (are_default_rules && is_unjudged(verdict)) continue;
+    if (!is_shown(verdict, are_default_rules, detail)) continue;
     table.add(
         {run.location, rule_title(verdict, run.verdicts),
          std::string(rule_status_name(verdict.status)),
@@ -35,10 +42,20 @@ void add_rows(const MonitorResult& run, bool are_default_rules,
          verdict.message +
              (is_unjudged(verdict) ? damage_note(run.damage.size()) : "")});
   }
-  if (table.rows() == before) {
+  if (table.rows() == before && detail != Detail::quiet) {
     table.add({run.location, "", "Error", "",
                outcome_text(run.verdicts) + damage_note(run.damage.size())});
   }
+}
+
+// The findings as `smdebug run --verbose` prints them.
+std::string evidence_text(const MonitorResult& run) {
+  std::string text;
+  for (const Verdict& verdict :
+       verdicts_in(VerdictGroup::fired, run.verdicts)) {
+    text += printable(run.location) + ": " + verdict_text(verdict, true);
+  }
+  return text;
 }
 
 // Why a run may lack the tensors of a rule although its training had them.
@@ -119,14 +136,34 @@ int exit_code(std::span<const Verdict> verdicts, bool asked) {
   return is_failure ? kExitError : kExitNothingFound;
 }
 
+RunSummary summarize(const MonitorResult& result, Trial* trial) {
+  RunSummary summary;
+  summary.location = result.location;
+  summary.verdicts = result.verdicts;
+  summary.actions = result.actions;
+  if (result.error) summary.problem = result.error->message;
+  if (!trial) return summary;
+  // Of a run that was removed or cannot be read, what was judged before.
+  summary.overview.emplace();
+  summary.overview->location = result.location;
+  summary.overview->steps = result.steps;
+  if (result.error || !trial->exists()) return summary;
+  if (auto overview = read_run_overview(*trial))
+    summary.overview = *std::move(overview);
+  summary.problem = recording_problem(*summary.overview);
+  return summary;
+}
+
 std::string monitor_results_text(std::span<const MonitorResult> results,
-                                 bool are_default_rules) {
+                                 bool are_default_rules, Detail detail) {
   TextTable table({"run", "rule", "status", ">step", ""});
   for (const MonitorResult& run : results) {
-    add_rows(run, are_default_rules, table);
+    add_rows(run, are_default_rules, detail, table);
   }
   std::string text = table.rows() > 0 ? table.text() : "";
-  if (are_default_rules) {
+  if (detail == Detail::verbose) {
+    for (const MonitorResult& run : results) text += evidence_text(run);
+  } else if (are_default_rules && detail == Detail::normal) {
     for (const MonitorResult& run : results) text += unjudged_text(run);
   }
   for (const MonitorResult& run : results)

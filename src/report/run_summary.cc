@@ -53,15 +53,15 @@ std::string loss_text(const RunOverview::LossCourse& loss) {
   return course;
 }
 
-void add_overview(const RunOverview& overview,
+void add_overview(const RunSummary& summary, const RunOverview& overview,
                   std::vector<SummaryLine>& lines) {
   lines.push_back({"steps", steps_text(overview), 3});
   for (std::size_t i = 0; i < overview.losses.size(); ++i) {
     lines.push_back({"loss", loss_text(overview.losses[i]), i == 0 ? 2 : 9});
   }
-  if (const std::string cost = cost_text(overview); !cost.empty()) {
-    lines.push_back({"cost", cost, 8});
-  }
+  const std::string cost =
+      summary.cost.empty() ? cost_text(overview) : summary.cost;
+  if (!cost.empty()) lines.push_back({"cost", cost, 8});
   if (overview.dropped_tensors > 0) {
     lines.push_back(
         {"dropped", count_text(overview.dropped_tensors, "tensor"), 3});
@@ -116,10 +116,12 @@ void add_all_verdicts(const RunSummary& summary,
 }
 
 std::vector<SummaryLine> lines_of(const RunSummary& summary) {
-  std::vector<SummaryLine> lines = {{"training", ending_text(summary)}};
+  std::vector<SummaryLine> lines = {{"training", summary.ending.empty()
+                                                     ? ending_text(summary)
+                                                     : summary.ending}};
   // If nothing was recorded, there is nothing else to report.
   if (summary.overview) {
-    add_overview(*summary.overview, lines);
+    add_overview(summary, *summary.overview, lines);
     const auto verdicts =
         summary_lines(summary.verdicts, summary.has_default_rules);
     lines.insert(lines.end(), verdicts.begin(), verdicts.end());
@@ -155,7 +157,22 @@ bool has_failed(const RunSummary& summary) {
 
 }  // namespace
 
+std::string recording_problem(const RunOverview& overview) {
+  if (!overview.recording_failure.empty()) {
+    return "the recording failed, so later steps are missing: " +
+           overview.recording_failure;
+  }
+  if (overview.steps > 0) return "";
+  return "no step was recorded: the training ended before its first step was "
+         "complete, or it has none of the requested tensors";
+}
+
 std::string run_summary_text(const RunSummary& summary) {
+  const std::string text = summary_text(summary);
+  return text.empty() ? "" : "smdebug: " + text;
+}
+
+std::string summary_text(const RunSummary& summary) {
   if (summary.detail == Detail::quiet && !is_worth_reading(summary)) return "";
   const bool has_fired =
       std::ranges::any_of(summary.verdicts, [](const Verdict& verdict) {
@@ -176,8 +193,7 @@ std::string run_summary_text(const RunSummary& summary) {
     outcome = "the recording failed; " +
               (has_fired ? outcome : "no rule fired before");
   }
-  return "smdebug: " + outcome + "\n" +
-         summary_table(std::move(lines), limit - 1);
+  return outcome + "\n" + summary_table(std::move(lines), limit - 1);
 }
 
 std::string run_summary_json(const RunSummary& summary) {

@@ -319,10 +319,4 @@ std::string summary_table(std::vector<SummaryLine> lines, std::size_t limit) {
   return table.text("  ");
 }
 
-std::string verdict_summary_text(std::span<const Verdict> verdicts) {
-  constexpr std::size_t kLimit = 10;
-  return outcome_text(verdicts, false) + "\n" +
-         summary_table(summary_lines(verdicts, false), kLimit);
-}
-
 }  // namespace smdebug

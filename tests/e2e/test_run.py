@@ -58,6 +58,24 @@ def test_a_healthy_training_ends_with_nothing_found(tmp_path):
     assert losses.value(losses.steps()[-1]) < losses.value(losses.steps()[0])
 
 
+@pytest.mark.parametrize("fault", [[], ["--planted-fault"]])
+def test_a_watch_ends_with_the_text_of_the_run(tmp_path, fault):
+    run = tmp_path / "run"
+    rules = ("--rule", "VanishingGradient", "--rule", "ExplodingTensor", "--rule", "TreeDepth")
+    launched = smdebug(
+        "run", "--out", run, *rules, "--", sys.executable, DIGITS, *fault, "--epochs", "2"
+    )
+    watched = smdebug("watch", run, *rules)
+    assert watched.returncode == launched.returncode == (3 if fault else 1), watched.stderr
+
+    def rows(text):
+        text = text[text.rindex("smdebug: ") :]
+        return [line for line in text.splitlines() if not line.startswith("  training ")]
+
+    assert rows(launched.stderr) == rows(watched.stdout)
+    assert len(rows(watched.stdout)) < (12 if fault else 10)
+
+
 def test_a_planted_fault_is_found_live_and_the_training_is_stopped(tmp_path):
     run = tmp_path / "faulty"
     done = smdebug(

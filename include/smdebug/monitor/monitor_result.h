@@ -1,7 +1,8 @@
 #pragma once
 
 // The conclusions of rules about one or more runs, and the exit code that they
-// imply: the output of `smdebug check` and `smdebug watch`.
+// imply: the output of `smdebug check` and `smdebug watch`, and the summary of
+// trainer callbacks.
 
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include "smdebug/base/result.h"
 #include "smdebug/read/trial.h"
+#include "smdebug/report/run_summary.h"
 #include "smdebug/rules/verdict.h"
 
 namespace smdebug {
@@ -44,12 +46,20 @@ inline constexpr int kExitRuleFired = 3;
 /// is not a failure if another one judged.
 int exit_code(std::span<const Verdict> verdicts, bool asked);
 
+/// Returns the summary of a training that was judged while it ran: `result` is
+/// that of `RunMonitor::finish`, and `trial` its run, which is null if there
+/// was none. The caller adds how the training ended.
+RunSummary summarize(const MonitorResult& result, Trial* trial);
+
 /// Returns a table with a row per run and rule, without runs that could not be
 /// read; `MonitorResult::error` of those is for the caller.
 /// `are_default_rules`: the user did not name the rules, so those that could
-/// not judge a run share a line below the table.
+/// not judge a run share a line below the table. With `Detail::quiet` the table
+/// has only findings and problems; with `Detail::verbose` every rule, and the
+/// evidence of the findings follows.
 std::string monitor_results_text(std::span<const MonitorResult> results,
-                                 bool are_default_rules = false);
+                                 bool are_default_rules = false,
+                                 Detail detail = Detail::normal);
 
 /// Returns a JSON array with an object per run, indented.
 std::string monitor_results_json(std::span<const MonitorResult> results);

@@ -1,6 +1,7 @@
 #pragma once
 
-// The summary that `smdebug run` prints when the training ends.
+// The summary of a training that has ended: the end of `smdebug run` and
+// `watch`, and of the log of trainer callbacks.
 
 #include <optional>
 #include <string>
@@ -30,9 +31,13 @@ struct RunSummary {
   std::optional<int> signal;
   std::string stopped_by;        // the rule whose verdict ended it; empty: none
   bool was_interrupted = false;  // by the user
-  std::string location;          // where the run is, or would have been
+  // How the training ended, if another program started it. Empty: what the
+  // members above say.
+  std::string ending = {};
+  std::string location;                 // where the run is, or would have been
   std::optional<RunOverview> overview;  // none: nothing was recorded
-  std::string problem;  // why nothing was recorded, or another problem
+  std::string cost = {};  // of the recording; empty: as the run records it
+  std::string problem;    // why nothing was recorded, or another problem
   std::vector<Verdict> verdicts;
   // The rules are the default set: those that do not apply are left out.
   bool has_default_rules = false;
@@ -40,10 +45,15 @@ struct RunSummary {
   std::vector<OtherModel> other_models = {};  // in the order of training
 };
 
+/// Returns why a run lacks steps, one sentence; empty if it has all of them.
+std::string recording_problem(const RunOverview& overview);
+
 /// Returns at most ten lines, or twelve if a rule fired; with `Detail::verbose`
 /// as many as it takes, with `Detail::quiet` none if there is nothing to
 /// report.
 std::string run_summary_text(const RunSummary& summary);
+/// Returns the same without the name of the program, for a log that adds it.
+std::string summary_text(const RunSummary& summary);
 std::string run_summary_json(const RunSummary& summary);
 
 }  // namespace smdebug

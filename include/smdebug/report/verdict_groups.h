@@ -1,7 +1,7 @@
 #pragma once
 
-// Sorts verdicts by what they mean to a reader, and lists them in few lines:
-// the end of `smdebug run` and `watch`, and the summary of trainer callbacks.
+// Sorts verdicts by what they mean to a reader, and lists them in few lines,
+// for the summary of a training (run_summary.h).
 
 #include <span>
 #include <string>
@@ -68,9 +68,6 @@ std::vector<SummaryLine> summary_lines(std::span<const Verdict> verdicts,
 /// Returns the diagnoses without the messages of the verdicts, for reports that
 /// list those anyway.
 std::vector<SummaryLine> diagnosis_lines(std::span<const Verdict> verdicts);
-
-/// Returns these lines below the outcome, for a log. Ends with a line feed.
-std::string verdict_summary_text(std::span<const Verdict> verdicts);
 
 /// Returns `lines` as a table of at most `limit` lines.
 std::string summary_table(std::vector<SummaryLine> lines, std::size_t limit);

@@ -73,6 +73,7 @@ class RunMonitor:
         `confidence`, `consequences`, `evidence` and `try`."""
         return json.loads(self._core.diagnosis())
 
-    def text(self) -> str:
-        """The findings of the rules in a few lines."""
-        return self._core.text()
+    def summary(self, ending: str, cost: str = "", problem: str = "") -> str:
+        """The text at the end of `smdebug run`, after `finish`: `ending` is how the training
+        ended, `cost` what recording took, `problem` what went wrong."""
+        return self._core.summary(ending, cost, problem)

@@ -223,21 +223,23 @@ class TrainingWatch:
     def _sum_up(self) -> None:
         self.hook.flush()  # else the counts lack the last steps
         status, cost = self.hook.status(), self.hook.cost()
-        lines = [
-            f"{status.steps} steps, {status.steps_saved} saved, {status.tensors} tensors, "
-            f"{status.bytes:,} bytes in '{self.hook.out_dir}'"
-        ]
+        ending = f"{status.steps} steps"
         if status.state not in ("active", "silent"):
-            lines[0] += f" ({status.state})"
+            ending += f" ({status.state})"
+        recording = f"{status.tensors} tensors, {status.bytes:,} bytes"
         if cost.run_seconds > 0:
             share = 100 * cost.step_thread_seconds / cost.run_seconds
-            lines.append(
-                f"recording took {cost.step_thread_seconds:.2f} s, {share:.1f} % of the time"
-            )
-        if problem := status.error or status.reason:
-            lines.append(problem)
-        if self._rules and status.steps > 0 and status.steps_saved == 0:
-            lines.append("the rules judged no step, because none was saved: see save_config")
-        elif self._rules:
-            lines.append(self._rules.text().rstrip())
-        _logger.info("the training has ended: %s", "\n".join(lines))
+            recording += f"; {cost.step_thread_seconds:.2f} s, {share:.1f} % of the time"
+        problem = str(status.error or status.reason or "")
+        has_nothing = status.steps > 0 and status.steps_saved == 0
+        if self._rules and not has_nothing:
+            text = self._rules.summary(ending, recording, problem).rstrip()
+        else:
+            lines = [
+                f"{ending}, {status.steps_saved} saved, {recording} in '{self.hook.out_dir}'",
+                problem,
+            ]
+            if self._rules:
+                lines.append("the rules judged no step, because none was saved: see save_config")
+            text = "\n".join(filter(None, lines))
+        _logger.info("the training has ended: %s", text)
