@@ -2050,6 +2050,12 @@ class SavedCollections:
         Parses the text of a collections file. Raises SMDebugValueError for any other text.
         """
 
+    @staticmethod
+    def read(folder: str, file_name: str) -> SavedCollections:
+        """
+        Reads a collections file. Raises SMDebugValueError for a file that is none, and SMDebugError for one that is too large or cannot be read.
+        """
+
     def text(self) -> str:
         """Returns the text of the file."""
 

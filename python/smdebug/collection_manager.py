@@ -85,16 +85,24 @@ class CollectionManager:
         collection_class: type[Collection] = Collection,
     ) -> CollectionManager:
         """Reads a file that `export` or a hook wrote. Raises FileNotFoundError if it does not
-        exist, and SMDebugValueError if it is not a collections file."""
-        with open(filename, encoding="utf-8") as file:
-            return cls.load_from_string(file.read(), collection_class)
+        exist, SMDebugValueError if it is not a collections file, and SMDebugError if it is larger
+        than any such file or cannot be read."""
+        path = os.path.realpath(filename)
+        os.stat(path)  # raises FileNotFoundError
+        saved = _core.SavedCollections.read(*os.path.split(path))
+        return cls._from_saved(saved, collection_class)
 
     @classmethod
     def load_from_string(
         cls, s: str, collection_class: type[Collection] = Collection
     ) -> CollectionManager:
         """Reads the text of a collections file. Raises SMDebugValueError for any other text."""
-        saved = _core.SavedCollections.parse(s)
+        return cls._from_saved(_core.SavedCollections.parse(s), collection_class)
+
+    @classmethod
+    def _from_saved(
+        cls, saved: _core.SavedCollections, collection_class: type[Collection]
+    ) -> CollectionManager:
         collections = map(collection_class.from_collection, saved.collections)
         by_name = {collection.name: collection for collection in collections}
         return cls(by_name, num_workers=saved.num_workers)

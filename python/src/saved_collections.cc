@@ -43,6 +43,17 @@ void bind_saved(nb::module_& m) {
       .def_static("parse", &parse_collections, "text"_a,
                   "Parses the text of a collections file. Raises "
                   "SMDebugValueError for any other text.")
+      .def_static(
+          "read",
+          [](const std::string& folder,
+             const std::string& file_name) -> Result<SavedCollections> {
+            SMD_TRY(const auto storage, open_storage(folder));
+            return read_collections(*storage, file_name);
+          },
+          "folder"_a, "file_name"_a,
+          "Reads a collections file. Raises SMDebugValueError for a file that "
+          "is none, and SMDebugError for one that is too large or cannot be "
+          "read.")
       .def("text", &collections_text, "Returns the text of the file.")
       .def(
           "write",

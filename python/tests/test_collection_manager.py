@@ -1,6 +1,7 @@
 """CollectionManager: collections by name, and the file that holds them."""
 
 import json
+import os
 
 import pytest
 
@@ -34,6 +35,32 @@ def test_a_file_of_the_original_comes_back_byte_for_byte(tmp_path):
     file = tmp_path / "collections/000000000/worker_0_collections.json"
     assert file.read_text() == THEIRS
     assert CollectionManager.load(file) == manager
+
+
+def test_a_file_that_is_too_large_for_collections_is_refused_unread(tmp_path):
+    file = tmp_path / "worker_0_collections.json"
+    with open(file, "wb") as zeros:
+        zeros.truncate(1 << 40)  # takes no space on the disk
+    with pytest.raises(SMDebugError, match="has more than 134217728 bytes: too large"):
+        CollectionManager.load(file)
+
+
+def test_a_file_is_loaded_through_a_link(tmp_path, monkeypatch):
+    (tmp_path / "real.json").write_text(THEIRS)
+    (tmp_path / "link.json").symlink_to("real.json")
+    monkeypatch.chdir(tmp_path)
+    assert CollectionManager.load("link.json") == CollectionManager.load_from_string(THEIRS)
+
+
+def test_what_is_no_file_of_collections_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        CollectionManager.load(tmp_path / "nowhere.json")
+    os.mkfifo(tmp_path / "pipe.json")
+    with pytest.raises(SMDebugError, match=r"pipe\.json"):
+        CollectionManager.load(tmp_path / "pipe.json")
+    (tmp_path / "latin.json").write_bytes(b'{"collections": {"caf\xe9": 1}}')
+    with pytest.raises(SMDebugValueError):
+        CollectionManager.load(tmp_path / "latin.json")
 
 
 def test_the_file_of_a_hook_is_loaded(out_dir):

@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "smdebug/base/try.h"
+
 #include "format/file_names.h"
+#include "format/file_sizes.h"
 #include "read/run_collections.h"
 
 namespace smdebug {
@@ -27,6 +30,12 @@ Result<SavedCollections> parse_collections(std::string_view text) {
     saved.collections.push_back(*std::move(collection));
   }
   return saved;
+}
+
+Result<SavedCollections> read_collections(const Storage& folder,
+                                          std::string_view key) {
+  SMD_TRY(const Bytes bytes, get_object(folder, key, kMaxCollectionsFileBytes));
+  return parse_collections(bytes.text());
 }
 
 std::string collections_text(const SavedCollections& saved) {

@@ -27,6 +27,12 @@ struct SavedCollections {
 /// collection and the field.
 Result<SavedCollections> parse_collections(std::string_view text);
 
+/// Reads the file `key` of `folder`. Fails as `parse_collections`, with
+/// `not_found`, and with `io`, also for a file that is larger than any of its
+/// kind (docs/format.md).
+Result<SavedCollections> read_collections(const Storage& folder,
+                                          std::string_view key);
+
 /// Returns `saved` as the text of a collections file (docs/format.md).
 std::string collections_text(const SavedCollections& saved);
 
