@@ -21,7 +21,7 @@ constexpr std::string_view kPolicy =
     "default-src 'none'; style-src 'unsafe-inline'";
 
 Result<std::vector<ReportFile>> make_files(Trial& trial, double now_seconds) {
-  SMD_CHECK_OK(check_xgboost_run(trial, trial.location()));
+  SMD_CHECK_OK(check_xgboost_tensors(trial, trial.location()));
   SMD_TRY(const auto report, read_xgboost_report(trial, now_seconds));
   return xgboost_report_files(report);
 }

@@ -26,6 +26,9 @@ constexpr std::string_view kDeviation = "-std";  // of the folds of xgboost.cv
 constexpr std::size_t kListedElements = 20;
 constexpr std::size_t kLabelBins = 20;
 
+constexpr std::string_view kInstead =
+    "use 'smdebug show' and 'smdebug check' for this run";
+
 // "train-logloss", and not "feature_importance/weight/air-pressure".
 bool is_named_like_metric(std::string_view name) {
   return name.find('-') != name.npos && name.find('/') == name.npos;
@@ -318,20 +321,20 @@ class Reader {
 }  // namespace
 
 Status check_xgboost_run(Trial& trial, std::string_view run) {
-  constexpr std::string_view kInstead =
-      "use 'smdebug show' and 'smdebug check' for this run";
   const auto overview = read_run_overview(trial);
   const std::string framework = overview ? overview->framework : "";
+  if (framework == "xgboost") return {};
   // Programs without a framework ("plain") may have saved the tensors of an
   // XGBoost training.
-  const bool is_known = !framework.empty() && framework != "plain";
-  if (framework == "xgboost") return {};
-  if (is_known) {
-    return Error{Error::Code::unsupported,
-                 fmt::format("run '{}' was recorded with {}, but the report "
-                             "covers only XGBoost trainings; {}",
-                             run, framework, kInstead)};
-  }
+  if (framework.empty() || framework == "plain")
+    return check_xgboost_tensors(trial, run);
+  return Error{Error::Code::unsupported,
+               fmt::format("run '{}' was recorded with {}, but the report "
+                           "covers only XGBoost trainings; {}",
+                           run, framework, kInstead)};
+}
+
+Status check_xgboost_tensors(Trial& trial, std::string_view run) {
   if (has_names_of_xgboost(trial)) return {};
   return Error{
       Error::Code::not_found,

@@ -180,6 +180,10 @@ std::string_view task_name(XgboostReport::Task task);
 /// with `not_found` for one without such tensors.
 Status check_xgboost_run(Trial& trial, std::string_view run);
 
+/// Checks the names of the tensors alone, whatever has recorded them. Fails
+/// with `not_found`.
+Status check_xgboost_tensors(Trial& trial, std::string_view run);
+
 /// Reads the report; `now_seconds` is the time that it shows. The report of a
 /// run without XGBoost data has only missing sections. Fails with `io`; damage
 /// is part of the report.

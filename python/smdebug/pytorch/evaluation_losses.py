@@ -1,4 +1,4 @@
-"""`EvaluationLosses`: passes on what the losses of evaluation batches are, in saved steps or not."""
+"""`EvaluationLosses`: passes on the losses of evaluation batches, in saved steps or not."""
 
 from __future__ import annotations
 

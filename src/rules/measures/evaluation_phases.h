@@ -11,7 +11,7 @@
 // training losses, if their series is known to have the same loss: the one that
 // is minimized may have further terms, or be divided, and has another name. It
 // is the same if it is equal wherever both are saved. A step that trains in
-// evaluation mode, which the loss of its backward pass tells, is a training
+// evaluation mode, which the loss of its backward pass shows, is a training
 // step.
 //
 // The series of a live run arrive late. If it has that of the backward passes,

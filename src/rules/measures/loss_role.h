@@ -32,7 +32,7 @@ std::optional<LossRole> role_of_loss(std::string_view name, Mode mode);
 std::optional<LossRole> role_in_xgboost(std::string_view name);
 
 // Whether XGBoost's metric of that name ("error", "merror", "error@0.7") is a
-// share of wrong decisions, which may stand still while the loss falls.
+// share of wrong decisions, which may stay equal while the loss falls.
 bool is_error_rate(std::string_view metric);
 
 // The mean of a sequence of losses.
