@@ -152,9 +152,11 @@ class NoGeneralization : public Rule {
     return {{{.collections = {"losses"}, .regexes = {}}}};
   }
 
-  void on_facts(std::string_view worker, const RunFacts& facts) override {
+  void on_facts(std::string_view name, const RunFacts& facts) override {
+    Worker& worker = workers_[std::string(name)];
+    worker.phases.add(name, facts);
     if (const auto guess = guess_of(facts)) {
-      workers_[std::string(worker)].guess = {guess->loss, guess->classes};
+      worker.guess = {guess->loss, guess->classes};
     }
   }
 

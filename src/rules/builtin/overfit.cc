@@ -116,6 +116,10 @@ class Overfit : public Rule {
     return needs;
   }
 
+  void on_facts(std::string_view worker, const RunFacts& facts) override {
+    phases_.add(worker, facts);
+  }
+
   Outcome on_scalars(std::string_view worker,
                      std::span<const ScalarSeriesView> series) override {
     if (!selector_.regexes.empty()) return no_finding();

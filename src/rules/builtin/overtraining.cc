@@ -124,6 +124,10 @@ class Overtraining : public Rule {
     return needs;
   }
 
+  void on_facts(std::string_view worker, const RunFacts& facts) override {
+    phases_.add(worker, facts);
+  }
+
   Outcome on_scalars(std::string_view worker,
                      std::span<const ScalarSeriesView> series) override {
     return judge(phases_.add(worker, series));

@@ -25,9 +25,8 @@ bool is_loss(std::string_view series) {
   return names_loss(series) || series.find("_output_") != series.npos;
 }
 
-bool trains(const StepId& step, std::string_view series) {
-  return step.mode == Mode::train || series.starts_with(kOfBackward);
-}
+// The module that would have the same series.
+constexpr std::string_view kModuleLoss = "loss";
 
 template <typename Map>
 auto& value_of(Map& map, std::string_view key) {
@@ -40,6 +39,12 @@ auto& value_of(Map& map, std::string_view key) {
 void EvaluationPhases::Phase::add(const StepId& step, double value) {
   if (mean.count == 0) first = step.global;
   mean.add(value);
+}
+
+void EvaluationPhases::add(std::string_view worker, const RunFacts& facts) {
+  value_of(workers_, worker).has_module_loss =
+      std::ranges::find(facts.modules, kModuleLoss, &ModuleFacts::path) !=
+      facts.modules.end();
 }
 
 // --- saved losses ---
@@ -122,8 +127,9 @@ EvaluationPhases::Ended EvaluationPhases::add(
     const auto end = std::find_if(begin, noted.end(), [&](const Noted& one) {
       return step_of(one) != step_of(*begin);
     });
-    const bool is_training = std::any_of(begin, end, [](const Noted& one) {
-      return trains(one.sample.step, one.series);
+    const bool is_training = std::any_of(begin, end, [&](const Noted& one) {
+      return one.sample.step.mode == Mode::train ||
+             (!worker.has_module_loss && one.series.starts_with(kOfBackward));
     });
     if (is_training) {
       for (Evaluation& one : close_series(worker)) {
@@ -142,7 +148,7 @@ EvaluationPhases::Ended EvaluationPhases::add(
 void EvaluationPhases::note(Worker& worker, std::string_view name,
                             std::span<const Noted> step, bool trains) {
   for (const auto& [series, sample] : step) {
-    if (series.starts_with(kOfBackward)) {
+    if (trains && series.starts_with(kOfBackward)) {
       worker.newest_backward =
           std::max(worker.newest_backward, sample.step.global);
     }

@@ -12,7 +12,7 @@
 // is minimized may have further terms, or be divided, and has another name. It
 // is the same if it is equal wherever both are saved. A step that trains in
 // evaluation mode, which the loss of its backward pass shows, is a training
-// step.
+// step, unless the model has a loss module of that name.
 //
 // The series of a live run arrive late. If it has that of the backward passes,
 // evaluations of saved losses wait until it is known whether theirs follows, so
@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "smdebug/core/observation.h"
+#include "smdebug/core/run_facts.h"
 #include "smdebug/core/scalar_series.h"
 #include "smdebug/rules/verdict.h"
 
@@ -48,6 +49,9 @@ struct Evaluation {
 class EvaluationPhases {
  public:
   using Ended = std::vector<Evaluation>;
+
+  // Adds what a worker trains.
+  void add(std::string_view worker, const RunFacts& facts);
 
   // Begins a step of saved losses. Returns the evaluations that have ended.
   Ended begin_step(const StepId& step);
@@ -97,6 +101,8 @@ class EvaluationPhases {
     // "pair series" -> whether both are the same loss
     std::map<std::string, bool> are_same;
     Step last_end = -1;  // of an evaluation
+    // A module of the model has the name of the losses of backward passes.
+    bool has_module_loss = false;
     // The newest step with a backward pass; -1 without its series.
     Step newest_backward = -1;
     std::map<std::string, Step, std::less<>> first_saved;  // EVAL, by name

@@ -185,6 +185,20 @@ TEST_F(EvaluationPhasesTest, TakeAStepWithABackwardPassForTraining) {
   EXPECT_THAT(phases_.finish(), IsEmpty());
 }
 
+TEST_F(EvaluationPhasesTest, KnowALossModuleOfTheNameOfBackwardPasses) {
+  RunFacts facts;
+  facts.modules = {{"loss", "CrossEntropyLoss", false, {}}};
+  phases_.add("worker_0", facts);
+  note("loss_output_0", Mode::train, 0, 4);
+  note("loss_output_0", Mode::eval, 1, 5);
+  note("loss_output_0", Mode::eval, 2, 7);
+  note("loss_output_0", Mode::train, 3, 4);
+  const auto ended = arrive();
+  ASSERT_THAT(ended, SizeIs(1));
+  EXPECT_EQ(ended[0].validation.mean, 6);
+  EXPECT_EQ(ended[0].training.mean, 4);
+}
+
 TEST_F(EvaluationPhasesTest, LeaveOutSamplesThatAreNotFiniteOrNoLosses) {
   note("CE_output_0", Mode::eval, 0, kNotFinite);
   note("CE_output_0", Mode::eval, 1, 2);
