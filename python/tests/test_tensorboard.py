@@ -447,11 +447,17 @@ def test_a_job_whose_file_says_nothing_is_refused_at_construction(out_dir, job, 
 # --- what goes wrong ---
 
 
-def test_a_folder_that_cannot_be_written_harms_nothing(out_dir, tmp_path):
-    (tmp_path / "tb").write_text("a file in the way")
-    hook = every_step(out_dir, save_all=True, tensorboard_dir=tmp_path / "tb")
+@pytest.mark.parametrize("is_there_before", [True, False])
+def test_a_folder_that_cannot_be_written_harms_nothing(out_dir, tmp_path, is_there_before):
+    folder = tmp_path / "tb"
+    if is_there_before:
+        folder.write_text("a file in the way")
+    hook = every_step(out_dir, save_all=True, tensorboard_dir=folder)
+    assert bool(hook.status().tensorboard_error) == is_there_before
+    folder.write_text("a file in the way")
     train_with(hook, 3)
     status = hook.status()
     assert status.state == "closed" and status.error is None
-    assert "step 0" in status.tensorboard_error and str(tmp_path / "tb") in status.tensorboard_error
+    expected = "is a file, not a folder" if is_there_before else "step 0: "
+    assert expected in status.tensorboard_error and str(folder) in status.tensorboard_error
     assert read(out_dir).steps() == [0, 1, 2]
