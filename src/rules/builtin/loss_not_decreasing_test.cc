@@ -532,6 +532,8 @@ TEST(LossCourse, OfWrongDecisionsMayStandStillInXgboost) {
         judged_rounds({{"train-logloss", falling}, {name, constant}}).status,
         RuleStatus::no_issues_found)
         << name;
+    EXPECT_THAT(judged_rounds({{name, constant}}).message,
+                HasSubstr("error rates need not fall; pass the training set"));
   }
 }
 

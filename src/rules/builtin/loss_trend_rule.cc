@@ -206,6 +206,13 @@ class LossTrendRule : public Rule {
       }
     }
     if (finding || !has_judged() || has_answer_) return finding;
+    if (needed_ == 0) {
+      return Error{
+          Error::Code::not_found,
+          "nothing to judge: XGBoost's metrics of a validation set and "
+          "error rates need not fall; pass the training set in evals, "
+          "and a loss in eval_metric"};
+    }
     return Error{Error::Code::not_found,
                  "nothing to judge: " + too_little_text()};
   }
@@ -338,10 +345,7 @@ class LossTrendRule : public Rule {
 
   std::optional<Finding> conclude(const Worker& worker, Loss& loss,
                                   Evidence evidence) {
-    if (!can_judge(worker, evidence.tensor)) {
-      has_answer_ = true;
-      return std::nullopt;
-    }
+    if (!can_judge(worker, evidence.tensor)) return std::nullopt;
     const LossTrend::Answer answer =
         loss.trend.judge(setting_of(worker, evidence.tensor, loss));
     if (answer.kind == Kind::unknown) {
