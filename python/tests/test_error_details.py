@@ -4,6 +4,7 @@ import pathlib
 import pickle
 import shutil
 
+import numpy as np
 import pytest
 
 import smdebug.pytorch as smd
@@ -139,3 +140,22 @@ def test_a_record_that_is_not_a_tensor_is_a_value_error(tmp_path):
         list(FileReader(path).read_tensors(check="full"))
     assert raised.value.code == "unsupported"
     assert FileReader(path).read_events(check="full") == []
+
+
+@pytest.mark.parametrize(
+    ("step", "mode", "said"),
+    [
+        (77, modes.GLOBAL, "the step was not saved; the nearest saved steps are 75 and 80"),
+        (3, modes.GLOBAL, "the step was not saved; the first saved step is 5"),
+        (90, modes.GLOBAL, "the last saved step is 80"),
+        (3, modes.EVAL, "the run has no EVAL steps, its modes are TRAIN"),
+    ],
+)
+def test_a_step_that_was_not_saved_is_answered_with_those_that_were(tmp_path, step, mode, said):
+    for saved in (5, 75, 80):
+        with FileWriter(str(tmp_path / "run"), "worker_0", step=saved) as writer:
+            writer.write_tensor(tdata=np.zeros(3), tname="loss", mode=modes.TRAIN, mode_step=saved)
+    (tmp_path / "run/training_job_end.ts").touch()
+    tensor = create_trial(tmp_path / "run").tensor("loss")
+    with pytest.raises(exceptions.StepUnavailable, match=said):
+        tensor.value(step, mode=mode)

@@ -208,6 +208,23 @@ def test_ctrl_c_ends_a_watch_of_a_storage_that_does_not_respond(hanging_library,
     assert "interrupted" in err
 
 
+@pytest.mark.parametrize(
+    "words", [["show"], ["check"], ["tensor", "gradient/a"], ["explain", "gradient/a"], ["ls"]]
+)
+def test_a_program_that_only_reads_waits_until_ctrl_c(hanging_library, tmp_path, words):
+    run = tmp_path / "hanging/run"
+    write_steps(run, 3)
+    (tmp_path / "switch").touch()
+    command = [SMDEBUG, words[0], run, *words[1:]]
+    process = start_hanging(hanging_library, tmp_path, "readdir", command, timeout=1)
+    wait_for(process.stdout, "hangs")
+    with pytest.raises(subprocess.TimeoutExpired):  # much longer than a training would wait
+        process.wait(timeout=3)
+    interrupt_until_the_end(process)
+    code, _, _ = finished(process)
+    assert code in (1, 130, -signal.SIGINT)
+
+
 @pytest.mark.parametrize("call", READING)
 def test_rules_inside_a_training_do_not_block_it(hanging_library, tmp_path, call):
     run = tmp_path / "hanging/run"
