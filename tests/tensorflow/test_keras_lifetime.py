@@ -1,12 +1,14 @@
 """A hook leaves no trace in saved models, and logs that it was never passed to a training."""
 
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
 
 import smdebug.tensorflow as smd
-from conftest import digits, tf
+from conftest import digits, read, tf
 
 EVERY_STEP = smd.SaveConfig(save_interval=1)
 
@@ -83,3 +85,39 @@ def test_the_location_and_a_wrong_pattern_are_logged_once_for_several_epochs(out
     text = capfd.readouterr().err
     assert text.count("recording to") == 1
     assert text.count("'nosuch' matched no tensor") == 1
+
+
+def fit_in_a_cell(out_dir):
+    """What a cell of a notebook does; returns weak references to what it made."""
+    model = make_model()
+    hook = smd.KerasHook(out_dir, save_all=True, save_config=EVERY_STEP)
+    model.fit(*digits(16), batch_size=8, verbose=0, callbacks=[hook])
+    return weakref.ref(model), weakref.ref(hook)
+
+
+def loop_in_a_cell(out_dir):
+    """The same with a loop of one's own."""
+    model = make_model()
+    hook = smd.KerasHook(out_dir, save_all=True, save_config=EVERY_STEP)
+    hook.register_model(model)
+    images, labels = digits(16)
+    optimizer = hook.wrap_optimizer(tf.keras.optimizers.SGD(0.1))
+    loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    for _ in range(2):
+        with hook.wrap_tape(tf.GradientTape()) as tape:
+            value = loss(labels, model(images, training=True))
+        gradients = tape.gradient(value, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+    return weakref.ref(model), weakref.ref(hook)
+
+
+@pytest.mark.parametrize("cell", [fit_in_a_cell, loop_in_a_cell])
+def test_a_cell_that_runs_again_keeps_no_former_model(tmp_path, cell):
+    made = [cell(str(tmp_path / str(i))) for i in range(3)]
+    tf.keras.backend.clear_session()
+    gc.collect()
+    # The last hook is the current one until another is made.
+    assert [model() is None for model, _ in made[:2]] == [True, True]
+    assert [hook() is None for _, hook in made[:2]] == [True, True]
+    for i in range(2):
+        assert read(str(tmp_path / str(i))).steps() == [0, 1]
