@@ -1,6 +1,8 @@
 """Sessions of TensorFlow 1: what a SessionHook records of them, and that they go on as without."""
 
+import gc
 import json
+import weakref
 
 import numpy as np
 import pytest
@@ -393,3 +395,72 @@ def test_the_graph_goes_to_tensorboard(out_dir, tmp_path):
     assert len(graphs) == 1
     assert "scope/weight" in [node.name for node in graphs[0].node]
     assert [tag for tag in tags if tag.startswith("loss")]
+
+
+def session_in_a_cell(out_dir):
+    """What a cell of a notebook does; returns weak references to what it made."""
+    hook = SessionHook(
+        out_dir, include_collections=EVERYTHING, save_config=smd.SaveConfig(save_interval=1)
+    )
+    with tf.Graph().as_default() as graph:
+        line = Line(hook)
+        with tf1.train.MonitoredSession(hooks=[hook]) as session:
+            line.run(session, 2)
+        return weakref.ref(graph), weakref.ref(hook)
+
+
+def test_a_cell_that_runs_again_keeps_no_former_graph(tmp_path):
+    made = [session_in_a_cell(str(tmp_path / str(i))) for i in range(3)]
+    gc.collect()
+    # The last hook is the current one until another is made.
+    assert [graph() is None for graph, _ in made[:2]] == [True, True]
+    assert [hook() is None for _, hook in made[:2]] == [True, True]
+    for i in range(2):
+        assert read(str(tmp_path / str(i))).steps() == [0, 1]
+
+
+# Values that have no elements while a graph is built.
+GRAPH_VALUES = {
+    "constant": lambda: tf.constant([1.0, 2.0]),
+    "computed": lambda: tf.constant([1.0, 2.0]) * 2,
+    "placeholder": lambda: tf1.placeholder(tf.float32, [None]),
+    "variable": lambda: tf1.get_variable("v", initializer=[1.0], use_resource=True),
+    "reference variable": lambda: tf1.get_variable("r", initializer=[1.0], use_resource=False),
+    "list of tensors": lambda: [tf.constant([1.0]), tf.constant([2.0])],
+    "SparseTensor": lambda: tf.SparseTensor([[0, 1]], [1.0], (2, 2)),
+    "IndexedSlices": lambda: tf.IndexedSlices(tf.ones((1, 2)), [0], [3, 2]),
+    "RaggedTensor": lambda: tf.ragged.constant([[1], [2, 3]]),
+    "scalar": lambda: tf.constant(1.0),
+}
+
+
+def test_a_tensor_of_a_graph_is_logged_once_and_raises_nothing(out_dir, capfd):
+    hook = SessionHook(
+        out_dir, include_collections=["losses"], save_config=smd.SaveConfig(save_interval=1)
+    )
+    line = Line(hook)
+    values = {kind: make() for kind, make in GRAPH_VALUES.items()}
+
+    def save_all():
+        for kind, value in values.items():
+            hook.save_tensor(kind, value)
+            hook.save_scalar(kind, value)
+
+    save_all()
+    with tf1.train.MonitoredSession(hooks=[hook]) as session:
+        for _ in range(3):
+            line.run(session, 1)
+            save_all()
+    save_all()
+    hook.close()
+    assert hook.status().error is None
+    skipped = hook.status().skipped
+    assert set(skipped) == {name for kind in values for name in (kind, f"scalar/{kind}")}
+    assert (
+        "tensor of a graph" in skipped["computed"]
+        and "tensor of a graph" in skipped["SparseTensor"]
+    )
+    logged = capfd.readouterr().err
+    for name in skipped:
+        assert logged.count(f"'{name}' is not saved") == 1
+    assert read(out_dir).steps() == [0, 1, 2]

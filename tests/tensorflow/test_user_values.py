@@ -309,3 +309,36 @@ def test_what_is_no_value_at_all_is_refused(hook):
     for value in (None, object(), {"a": 1}):
         with pytest.raises(SMDebugTypeError, match="'odd'"):
             hook.save_tensor("odd", value)
+
+
+def number_in(expected):
+    """The number that a scalar of these elements is, or None if they are not one number."""
+    expected = np.asarray(expected)
+    return (
+        float(expected.reshape(()))
+        if expected.size == 1 and expected.dtype.kind in "fiub"
+        else None
+    )
+
+
+@pytest.mark.parametrize("where", ["eager", "function"])
+@pytest.mark.parametrize("kind", [*SAVED, *SKIPPED])
+def test_a_scalar_of_every_kind_is_saved_or_refused_but_never_breaks(hook, out_dir, kind, where):
+    make, expected = SAVED[kind] if kind in SAVED else (SKIPPED[kind], [])
+
+    def step():
+        hook.save_scalar("s", make())
+
+    number = number_in(expected)
+    try:
+        # Without autograph, which would wrap the error.
+        (tf.function(step, autograph=False) if where == "function" else step)()
+    except SMDebugTypeError as error:
+        assert "s" in str(error) and number is None
+    hook.save_scalar("sound", 1)
+    hook.close()
+    assert hook.status().error is None
+    assert ("scalar/s" in read(out_dir).tensor_names()) == (number is not None)
+    if number is not None:
+        saved = read(out_dir).tensor("scalar/s")
+        assert saved.value(saved.steps()[0]).tolist() == [number]

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from smdebug import _core
-from smdebug.array_values import NotTaken
 from smdebug.collection import Collection as BaseCollection
 from smdebug.hook import BaseHook
 from smdebug.tensorflow.collection import Collection, layer_pattern
-from smdebug.tensorflow.user_values import is_symbolic, user_value
+from smdebug.tensorflow.user_values import user_value
 
 
 class TensorFlowHook(BaseHook):
@@ -37,13 +36,7 @@ class TensorFlowHook(BaseHook):
         return super()._versions() | versions
 
     def _readable(self, value):
-        found = user_value(value).whole()
-        if is_symbolic(found):
-            raise NotTaken(
-                "it is a tensor of a graph, which has a value only while the graph runs: save the "
-                "result of the run"
-            )
-        return found
+        return user_value(value).whole()
 
     def _readable_number(self, value):
         found = self._readable(value)

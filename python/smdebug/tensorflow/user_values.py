@@ -26,6 +26,11 @@ class UserValue(NamedTuple):
 
     def whole(self) -> Any:
         """Returns the value: a tensor, or an array. Raises NotTaken if it has no elements."""
+        if any(map(is_symbolic, self.parts)):
+            raise NotTaken(
+                "it is a tensor of a graph, which has a value only while the graph runs: save the "
+                "result of the run"
+            )
         return self.join(*self.parts)
 
 
