@@ -9,11 +9,12 @@
 //
 // The documents leave the rest open. Losses are paired by name, and those of
 // all workers are averaged, but series are judged worker by worker. Without
-// modes, XGBoost's `train-x` is compared with `validation-x`, `eval-x` or
-// `test-x` of the same step. Losses that are not finite are ignored. A mean
-// training loss of zero or below has no ratio, so that evaluation is not
-// judged. `start_step` delays the rule but not its losses: evaluations before
-// it count toward `patience`. With `tensor_regex` only saved losses are judged.
+// modes, XGBoost's `train-x` is compared with `validation-x`, `eval-x`,
+// `test-x` or a like name (rules/measures/loss_role.h) of the same step. Losses
+// that are not finite are ignored. A mean training loss of zero or below has no
+// ratio, so that evaluation is not judged. `start_step` delays the rule but not
+// its losses: evaluations before it count toward `patience`. With
+// `tensor_regex` only saved losses are judged.
 //
 // `pass_new_best` is an addition. A large ratio beside a validation loss that
 // still falls means that the training loss approaches 0, not that the model

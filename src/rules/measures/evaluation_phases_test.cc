@@ -49,6 +49,24 @@ class EvaluationPhasesTest : public testing::Test {
   std::map<std::string, std::vector<ScalarSample>> noted_;
 };
 
+TEST(LossRole, IsThatOfAValidationLossForTheNamesThatUsersGiveToASet) {
+  const auto part = [](const std::string& set) {
+    const auto role = role_of_loss(set + "-mlogloss", Mode::global);
+    EXPECT_TRUE(role) << set;
+    return role ? role->part : LossRole::Part::training;
+  };
+  for (const std::string set :
+       {"validation", "validation_0", "valid", "valid_1", "val", "dval", "dev",
+        "eval", "test", "dtest", "dvalid"}) {
+    const auto role = role_of_loss(set + "-mlogloss", Mode::global);
+    ASSERT_TRUE(role) << set;
+    EXPECT_EQ(role->part, LossRole::Part::validation) << set;
+    EXPECT_EQ(role->pair, "mlogloss") << set;
+  }
+  for (const std::string set : {"train", "fold3", "tester", "d"})
+    EXPECT_EQ(part(set), LossRole::Part::training) << set;
+}
+
 TEST_F(EvaluationPhasesTest, CompareEachEvaluationWithTheTrainingBeforeIt) {
   save("Loss", at(Mode::train, 0), 5);
   save("Loss", at(Mode::train, 1), 3);

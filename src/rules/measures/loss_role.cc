@@ -1,9 +1,23 @@
 #include "rules/measures/loss_role.h"
 
+#include <algorithm>
+
 namespace smdebug {
 namespace {
 
 constexpr std::string_view kKerasPrefix = "val_";
+
+// The names that users give to the sets beside the training set, also with a number behind
+// it ("validation_0" of xgboost.sklearn) or a "d" before it ("dtest").
+constexpr std::string_view kValidationSets[] = {"validation", "valid", "val",
+                                                "dev",        "eval",  "test"};
+
+bool is_validation_set(std::string_view set) {
+  return std::ranges::any_of(kValidationSets, [&](std::string_view name) {
+    return set == name || set.starts_with(std::string(name) + "_") ||
+           set == "d" + std::string(name);
+  });
+}
 
 }  // namespace
 
@@ -13,9 +27,7 @@ std::optional<LossRole> role_in_xgboost(std::string_view name) {
   const std::string_view set = name.substr(0, dash);
   std::string metric(name.substr(dash + 1));
   if (set == "train") return LossRole{LossRole::Part::training, metric};
-  // The estimators of xgboost.sklearn name their sets validation_0, ...
-  if (set == "validation" || set == "eval" || set == "test" ||
-      set.starts_with("validation_")) {
+  if (is_validation_set(set)) {
     return LossRole{LossRole::Part::validation, metric};
   }
   return std::nullopt;

@@ -22,8 +22,9 @@ struct LossRole {
 // Returns the role of the loss of that name at a step of `mode`; none for a
 // loss without a counterpart, as in PREDICT. In a run with modes, TRAIN and
 // EVAL decide; otherwise XGBoost's names do ("train-x" beside "validation-x",
-// "validation_0-x", "eval-x" or "test-x"). "val_x", as Keras writes it, is the
-// validation loss of "x" in every mode.
+// "validation_0-x", "valid-x", "val-x", "dev-x", "eval-x", "test-x" or
+// "dtest-x"). "val_x", as Keras writes it, is the validation loss of "x" in
+// every mode.
 std::optional<LossRole> role_of_loss(std::string_view name, Mode mode);
 
 // Returns the role of a metric that XGBoost names, as in "train-x" and
