@@ -58,12 +58,12 @@ std::vector<std::string> nearest_names(std::string_view wanted,
   return names;
 }
 
-std::string similar_text(std::string_view wanted,
-                         std::span<const std::string> candidates) {
-  constexpr std::size_t kMostOffered = 3;
+std::vector<std::string> similar_names(std::string_view wanted,
+                                       std::span<const std::string> candidates,
+                                       std::size_t n) {
   const std::string wanted_lower = lower_case(wanted);
   std::vector<std::string> similar;
-  for (std::string& name : nearest_names(wanted, candidates, kMostOffered)) {
+  for (std::string& name : nearest_names(wanted, candidates, n)) {
     const std::string lower = lower_case(name);
     // `distance` counts a wrong letter twice.
     if (lower.find(wanted_lower) != std::string::npos ||
@@ -71,6 +71,13 @@ std::string similar_text(std::string_view wanted,
       similar.push_back(std::move(name));
     }
   }
+  return similar;
+}
+
+std::string similar_text(std::string_view wanted,
+                         std::span<const std::string> candidates) {
+  constexpr std::size_t kMostOffered = 3;
+  const auto similar = similar_names(wanted, candidates, kMostOffered);
   return similar.empty() ? "" : "; similar: " + quoted_list(similar);
 }
 

@@ -18,8 +18,14 @@ std::vector<std::string> nearest_names(std::string_view wanted,
                                        std::span<const std::string> candidates,
                                        std::size_t n);
 
-// Returns "; similar: 'a', 'b'" with up to three candidates of which less than
-// half of the letters differ from `wanted`; empty if there is none.
+// Returns those of the nearest names of which less than half of the letters
+// differ from `wanted`.
+std::vector<std::string> similar_names(std::string_view wanted,
+                                       std::span<const std::string> candidates,
+                                       std::size_t n);
+
+// Returns "; similar: 'a', 'b'" with up to three such names; empty if there is
+// none.
 std::string similar_text(std::string_view wanted,
                          std::span<const std::string> candidates);
 

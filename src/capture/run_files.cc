@@ -117,12 +117,22 @@ std::string nothing_found(const Collection& collection,
       !tensors.include_regex.empty()  ? tensors.include_regex.front()
       : !tensors.tensor_names.empty() ? tensors.tensor_names.front()
                                       : tensors.name;
-  text +=
-      "; the nearest names are " + quoted_list(nearest_names(wanted, names, 3));
+  const auto similar = similar_names(wanted, names, 3);
+  text += similar.empty() ? "; names that were seen are, for example, " +
+                                quoted_list(std::span(names).first(
+                                    std::min<std::size_t>(3, names.size())))
+                          : "; the nearest names are " + quoted_list(similar);
   if (hides_patterns) return text;
   return text + ": change " +
          (tensors.include_regex.empty() ? "tensor_names" : "include_regex") +
          " to match the tensors that you want";
+}
+
+std::vector<std::string> saved_collections(const Plan& plan) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < plan.collections().size(); ++i)
+    if (plan.is_saved(i)) names.push_back(plan.collections()[i].name());
+  return names;
 }
 
 }  // namespace
@@ -179,13 +189,17 @@ RunRecord::RunRecord(const Storage& storage, const ProcessFacts& process,
 std::string RunRecord::started(const SlotTable& slots, int num_workers,
                                Step first_step) {
   file_.configuration_json = collections_text(slots, num_workers);
-  file_.saved_collections.clear();
-  const Plan& plan = slots.plan();
-  for (std::size_t i = 0; i < plan.collections().size(); ++i) {
-    if (plan.is_saved(i))
-      file_.saved_collections.push_back(plan.collections()[i].name());
-  }
+  file_.saved_collections = saved_collections(slots.plan());
   file_.attempts.back().first_step = first_step;
+  return write_run_file(file_);
+}
+
+std::optional<std::string> RunRecord::replanned(const SlotTable& slots,
+                                                int num_workers) {
+  std::vector<std::string> saved = saved_collections(slots.plan());
+  if (saved == file_.saved_collections) return std::nullopt;
+  file_.configuration_json = collections_text(slots, num_workers);
+  file_.saved_collections = std::move(saved);
   return write_run_file(file_);
 }
 
@@ -216,7 +230,9 @@ std::string RunRecord::ended(const SessionStatus& status,
   return write_run_file(file_);
 }
 
-MatchSummary summarize_matches(const SlotTable& slots, bool at_end) {
+MatchSummary summarize_matches(const SlotTable& slots,
+                               std::span<const std::string> asked,
+                               bool at_end) {
   const Plan& plan = slots.plan();
   const SlotTable::Members joined = slots.joined();
   std::vector<std::size_t> counts(plan.collections().size());
@@ -277,7 +293,13 @@ MatchSummary summarize_matches(const SlotTable& slots, bool at_end) {
     const bool is_skipped =
         skipped.contains(i) || skipped_names.contains(collection.name());
     summary.has_skipped |= is_skipped;
-    if (counts[i] == 0 && was_asked_for && !is_skipped &&
+    // A user who named others, and gets them, need not know that the framework
+    // always adds this one.
+    const bool was_added =
+        saved > 0 && !asked.empty() && !has_own_patterns &&
+        is_saved_by_default(plan.framework(), collection.name()) &&
+        std::ranges::find(asked, collection.name()) == asked.end();
+    if (counts[i] == 0 && was_asked_for && !was_added && !is_skipped &&
         !joined.contains(collection.name()))
       summary.warnings.push_back(
           {collection.name() + " " + sought(collection.tensors),

@@ -3,6 +3,8 @@
 // The texts that capture writes beside the tensors: the collections file,
 // `run.json`, and the log lines about the first saved step.
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,9 @@ class RunRecord {
 
   // Returns the text for the start of the run.
   std::string started(const SlotTable& slots, int num_workers, Step first_step);
+  // Returns the text after a change of the plan; nothing if the saved
+  // collections are the same.
+  std::optional<std::string> replanned(const SlotTable& slots, int num_workers);
   // Returns the text for its end.
   std::string ended(const SessionStatus& status, const SessionCost& cost,
                     double wall_seconds);
@@ -61,7 +66,9 @@ struct MatchSummary {
   bool has_skipped = false;
 };
 
-// `at_end`: no step will follow.
-MatchSummary summarize_matches(const SlotTable& slots, bool at_end = false);
+// `asked`: the collections that the user named. `at_end`: no step will follow.
+MatchSummary summarize_matches(const SlotTable& slots,
+                               std::span<const std::string> asked,
+                               bool at_end = false);
 
 }  // namespace smdebug

@@ -274,6 +274,11 @@ void RunLifecycle::write_collections(std::uint64_t plan_version) {
   const std::size_t memberships = slots_.memberships();
   if (exported_memberships_ == memberships && exported_plan_ == plan_version)
     return;
+  if (run_record_ && exported_plan_ != plan_version) {
+    if (auto text = run_record_->replanned(slots_, context_.num_writers()))
+      recorder_->owner_lane->write(
+          {std::string(kRunFileKey), *std::move(text)});
+  }
   exported_memberships_ = memberships;
   exported_plan_ = plan_version;
   exported_at_ = context_.clock.monotonic();

@@ -13,6 +13,7 @@
 #include "capture/session_fixture_testing.h"
 #include "format/collections_file.h"
 #include "format/file_names.h"
+#include "format/run_file.h"
 #include "store/forwarding_storage.h"
 
 namespace smdebug {
@@ -164,6 +165,30 @@ TEST_F(SessionPlanTest, UsesAnEditedConfigurationFromTheNextStepOn) {
   EXPECT_THAT(records(1), ElementsAre(::testing::Key("b")));
 }
 
+TEST_F(SessionPlanTest, ListsACollectionThatCameLaterAmongThoseSaved) {
+  config_.save_all = false;
+  config_.include_collections = {"weights"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "fc.weight", {1});
+  HookConfig edited = session->config();
+  Collection late;
+  late.tensors = {"relu_output", {"^relu_output"}, {}};
+  edited.collections.push_back(late);
+  edited.include_collections.push_back("relu_output");
+  ASSERT_TRUE(session->set_config(edited).ok());
+  session->begin_step();
+  put(*session, "relu_output_0", {1});
+  session->begin_step();  // before the end, for a reader of a running training
+  ASSERT_TRUE(session->flush().ok());
+  const auto run = parse_run_file(text("run.json"));
+  ASSERT_TRUE(run);
+  EXPECT_THAT(run->saved_collections,
+              ::testing::IsSupersetOf({"weights", "relu_output"}));
+  EXPECT_THAT(run->configuration_json, HasSubstr("relu_output"));
+  ASSERT_TRUE(session->close().ok());
+}
+
 TEST_F(SessionPlanTest, RefusesAnImpossibleEditAndKeepsTheOldConfiguration) {
   auto session = open();
   HookConfig edited = session->config();
@@ -226,7 +251,7 @@ TEST_F(SessionPlanTest, OffersNoSkippedTensorAsTheNearestName) {
   put(*session, "relu", {1});
   session->tensor("fc1_output").skip("it has no elements");
   session->begin_step();
-  EXPECT_THAT(log_.text(), HasSubstr("the nearest names are 'relu'"));
+  EXPECT_THAT(log_.text(), HasSubstr("for example, 'relu'"));
 }
 
 TEST_F(SessionPlanTest, LogsAPatternWithoutMatchOncePerRun) {
@@ -262,6 +287,16 @@ TEST_F(SessionPlanTest, WarnsOfABuiltInCollectionOnlyIfItStaysEmptyToTheEnd) {
   ASSERT_TRUE(session->close().ok());
   EXPECT_THAT(log_.text(), Not(HasSubstr("'losses' should be saved")));
   EXPECT_THAT(log_.text(), HasSubstr("'biases' should be saved"));
+}
+
+TEST_F(SessionPlanTest, DoesNotMissALossThatTheUserDidNotAskFor) {
+  config_.save_all = false;
+  config_.include_collections = {"weights"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "fc1.weight", {1});
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(log_.text(), Not(HasSubstr("'losses'")));
 }
 
 TEST_F(SessionPlanTest, TellsAtOnceWhyTheFirstSavedStepIsEmpty) {

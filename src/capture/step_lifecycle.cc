@@ -146,7 +146,9 @@ void StepLifecycle::finish() {
 void StepLifecycle::report_unmatched_at_end() {
   if (!is_summarized_ || context_.worker.reports_via_first_worker()) return;
   for (const MatchSummary::Warning& warning :
-       summarize_matches(slots_, /*at_end=*/true).warnings) {
+       summarize_matches(slots_, context_.config.include_collections,
+                         /*at_end=*/true)
+           .warnings) {
     if (warning.may_match_later) warn_once(warning);
   }
 }
@@ -186,7 +188,8 @@ void StepLifecycle::report_matches() {
   if (context_.worker.reports_via_first_worker()) return;
   Logger& logger = context_.logger;
   const std::string step = std::to_string(context_.steps.current().global);
-  MatchSummary matches = summarize_matches(slots_);
+  MatchSummary matches =
+      summarize_matches(slots_, context_.config.include_collections);
   summary_ = std::move(matches.text);
   if (context_.config.announces_first_step && context_.worker.is_first() &&
       !std::exchange(is_location_logged_, true)) {
