@@ -113,7 +113,27 @@ void ConfigDocument::warn_of_repeated_keys(const Json& value,
 
 std::string ConfigDocument::locate(const Json& value, std::string_view path,
                                    std::string_view what) const {
-  const TextPosition at = positions_.at(value.offset());
+  return locate(value.offset(), path, what);
+}
+
+std::size_t ConfigDocument::offset_of_key(const Json& value) const {
+  const auto colon = text_.substr(0, value.offset()).rfind(':');
+  if (colon == text_.npos) return value.offset();
+  const std::size_t end = text_.substr(0, colon).rfind('"');
+  // A quotation mark inside the key follows an odd number of backslashes.
+  for (std::size_t at = end; at != text_.npos && at > 0;) {
+    at = text_.rfind('"', at - 1);
+    if (at == text_.npos) break;
+    std::size_t slashes = 0;
+    while (slashes < at && text_[at - slashes - 1] == '\\') ++slashes;
+    if (slashes % 2 == 0) return at;
+  }
+  return value.offset();
+}
+
+std::string ConfigDocument::locate(std::size_t offset, std::string_view path,
+                                   std::string_view what) const {
+  const TextPosition at = positions_.at(offset);
   return fmt::format("{}:{}:{}: {}{}{}", file_, at.line, at.column, path,
                      path.empty() ? "" : ": ", what);
 }
@@ -258,7 +278,7 @@ void ConfigObject::warn_of_unknown(std::span<const std::string> known) const {
     if (key.size() <= kLongest) {
       what += "; nearest: " + quoted_list(nearest_names(key, known, 3));
     }
-    document_->warn(value, path_, what);
+    document_->warn_of_key(value, path_, what);
   }
 }
 

@@ -28,12 +28,17 @@ Result<Json> parse_config_json(std::string_view text, std::string_view file);
 class ConfigDocument {
  public:
   ConfigDocument(std::string_view text, std::string_view file)
-      : positions_(text), file_(file) {}
+      : text_(text), positions_(text), file_(file) {}
 
   // Returns "file:line:column: path: what", for `value` at `path`.
   std::string locate(const Json& value, std::string_view path,
                      std::string_view what) const;
 
+  // Warns of the key of `value` instead of the value.
+  void warn_of_key(const Json& value, std::string_view path,
+                   std::string_view what) {
+    warnings.push_back(locate(offset_of_key(value), path, what));
+  }
   void warn(const Json& value, std::string_view path, std::string_view what) {
     warnings.push_back(locate(value, path, what));
   }
@@ -44,6 +49,12 @@ class ConfigDocument {
   std::vector<std::string> warnings;
 
  private:
+  std::string locate(std::size_t offset, std::string_view path,
+                     std::string_view what) const;
+  // The position of the key of a member; of any other value, that of the value.
+  std::size_t offset_of_key(const Json& value) const;
+
+  std::string_view text_;
   mutable TextPositions positions_;
   std::string_view file_;
 };

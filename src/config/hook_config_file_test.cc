@@ -395,7 +395,7 @@ TEST(HookConfigFile, WarnsOfUnknownKeysAndOffersTheNearest) {
   EXPECT_THAT(warnings_of(parse("{\"HookParameters\": {\"save_all\": true,\n"
                                 "  \"save_intervall\": 3}}")),
               ElementsAre(AllOf(
-                  HasSubstr("debughookconfig.json:2:21: HookParameters: "
+                  HasSubstr("debughookconfig.json:2:3: HookParameters: "
                             "\"save_intervall\" is unknown here and ignored"),
                   HasSubstr("nearest: 'save_interval'"))));
   EXPECT_THAT(warnings_of(parse_collection(R"({"train.end": 3})")),
@@ -405,6 +405,8 @@ TEST(HookConfigFile, WarnsOfUnknownKeysAndOffersTheNearest) {
                   HasSubstr("'train.end_step'"))));
   EXPECT_THAT(warnings_of(parse(R"({"HookParamters": {}})")),
               ElementsAre(HasSubstr("nearest: 'HookParameters'")));
+  EXPECT_THAT(warnings_of(parse(R"({ "a:\"b\\" : {}})")),
+              ElementsAre(HasSubstr("debughookconfig.json:1:3: ")));
   EXPECT_THAT(warnings_of(parse(R"({"CollectionConfigurations":
                   [{"CollectionName": "weights", "Parameters": {}}]})")),
               ElementsAre(HasSubstr("'CollectionParameters'")));
