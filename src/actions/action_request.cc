@@ -46,6 +46,30 @@ std::string shown_action(std::string_view text) {
   return printable(text.substr(0, end)) + (end == text.npos ? "" : "=…");
 }
 
+// A wrong target as far as it is no secret: of a URL the scheme, of anything
+// else the first letter, because a token may be in the place of an address.
+std::string shown_wrong_target(std::string_view target) {
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_of_number = [](char c) {
+    return (c >= '0' && c <= '9') ||
+           std::string_view("+-() ").find(c) != std::string_view::npos;
+  };
+  constexpr std::size_t kLongestScheme = 8;
+  constexpr std::size_t kLongestNumber = 20;
+  const auto colon = target.find(":/");
+  if (colon <= kLongestScheme &&
+      std::ranges::all_of(target.substr(0, colon), is_lower)) {
+    const auto rest = target.find_first_not_of(":/", colon);
+    return std::string(target.substr(0, rest)) +
+           (rest == target.npos ? "" : "…");
+  }
+  if (target.size() <= kLongestNumber &&
+      std::ranges::all_of(target, is_of_number))
+    return std::string(target);
+  const std::string_view first = target.substr(0, 1);
+  return (is_one_line(first) && first < "\x7f" ? std::string(first) : "") + "…";
+}
+
 Error no_action(std::string_view text, const std::string& why) {
   return {Error::Code::invalid_argument,
           "action '" + shown_action(text) + "': " + why};
@@ -74,7 +98,8 @@ std::optional<std::string> complaint_about(const ActionRequest& request) {
         return std::nullopt;  // a file, see `make_action`
       }
       if (is_web_address(request.target)) return std::nullopt;
-      return "expected a URL that begins with http:// or https://, @FILE for a "
+      return "expected a URL that begins with http:// or https:// and names a "
+             "host, @FILE for a "
              "file that contains one, or 'webhook' without '=' for the one in "
              "SMDEBUG_WEBHOOK_URL";
     case ActionKind::command:
@@ -195,7 +220,9 @@ Result<ActionRequest> parse_action(std::string_view text) {
       *kind == ActionKind::webhook && equals == text.npos;
   if (is_in_environment) return request;
   if (const auto complaint = complaint_about(request)) {
-    return no_action(text, *complaint);
+    return Error{Error::Code::invalid_argument,
+                 "action '" + std::string(name) + "=" +
+                     shown_wrong_target(request.target) + "': " + *complaint};
   }
   return request;
 }

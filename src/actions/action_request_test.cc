@@ -44,6 +44,14 @@ TEST(ActionRequest, SaysWhatItAcceptsInstead) {
         << text;
   }
   EXPECT_THAT(parse_action("call=5").error().message, HasSubstr("webhook=URL"));
+  for (const auto& [given, shown] :
+       {std::pair("webhook=htp://x/y", "'webhook=htp://…'"),
+        std::pair("webhook=http://", "'webhook=http://'"),
+        std::pair("email=foo", "'email=f…'"),
+        std::pair("sms=+49 1", "'sms=+49 1'"),
+        std::pair("sms=12ab", "'sms=1…'")}) {
+    EXPECT_THAT(parse_action(given).error().message, HasSubstr(shown));
+  }
 }
 
 TEST(ActionRequest, IsNeverPrintedWithASecretThatWasMistyped) {

@@ -32,7 +32,12 @@ Result<std::string> webhook_url(const std::string& target,
   if (!target.empty()) {
     source = "the file '" + target.substr(1) + "'";
     auto file = read_text_file(target.substr(1));
-    if (!file) return std::move(file).error().within("action webhook");
+    if (!file) {
+      return Error{Error::Code::invalid_config,
+                   "action webhook: " + file.error().message +
+                       "; webhook=@FILE takes the path of a file with the "
+                       "URL"};
+    }
     text = *std::move(file);
   }
   std::string url(trimmed(text));
@@ -67,7 +72,10 @@ ActionSettings action_settings_from_environment(Logger& logger) {
   settings.webhook_secret = variable("SMDEBUG_WEBHOOK_SECRET");
   settings.sms_webhook = variable("SMDEBUG_SMS_WEBHOOK");
   const auto seconds = [&](const char* name, std::chrono::milliseconds usual) {
-    const int given = environment_number(name, 0, logger);
+    const auto fallback =
+        std::chrono::duration_cast<std::chrono::seconds>(usual);
+    const int given =
+        environment_number(name, static_cast<int>(fallback.count()), logger);
     return given > 0 ? std::chrono::seconds(given) : usual;
   };
   settings.network_timeout =

@@ -11,6 +11,7 @@
 #include "base/result_matchers_testing.h"
 #include "net/scripted_http_testing.h"
 #include "tests/support/fake_clock_testing.h"
+#include "tests/support/recording_logger_testing.h"
 
 namespace smdebug {
 namespace {
@@ -315,6 +316,24 @@ TEST_F(NetworkActionTest, NoNameCanAddAHeaderToAnEmail) {
       IsOk());
   EXPECT_THAT(client.mails.at(0).message,
               AllOf(Not(HasSubstr("Bcc")), Not(HasSubstr("RCPT"))));
+}
+
+TEST(ActionSettings, KeepTheUsualLimitForAVariableThatIsNoNumber) {
+  setenv("SMDEBUG_ACTION_TIMEOUT", "abc", 1);
+  RecordingLogger log;
+  const ActionSettings settings = action_settings_from_environment(log);
+  unsetenv("SMDEBUG_ACTION_TIMEOUT");
+  EXPECT_EQ(settings.network_timeout, std::chrono::seconds(10));
+  EXPECT_THAT(log.text(), HasSubstr("found 'abc'; using 10"));
+}
+
+TEST(ActionSettings, RefuseAFileOfAWebhookThatIsMissingAsWrongUsage) {
+  const auto made =
+      make_action({ActionKind::webhook, "@/no/such/file"}, ActionSettings());
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Error::Code::invalid_config);
+  EXPECT_THAT(made.error().message,
+              HasSubstr("webhook=@FILE takes the path of a file with the URL"));
 }
 
 }  // namespace
