@@ -104,7 +104,7 @@ Error folder_without_run(const fs::path& path) {
     failure = std::error_code(errno, std::generic_category());
   if (failure) return unreadable(path, failure);
   if (entries == fs::directory_iterator())
-    return no_run(path, "the folder is empty");
+    return no_run(path, "the folder is empty; list runs with 'smdebug ls'");
   std::vector<std::string> names = folders_in(path);
   if (names.size() > kMaxFolders) names.resize(kMaxFolders);
   const auto run = std::ranges::find_if(

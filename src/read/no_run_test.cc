@@ -71,7 +71,9 @@ TEST_F(NoRunTest, NamesTheRunNextToARelativePath) {
 }
 
 TEST_F(NoRunTest, TellsAnEmptyFolderAFileAndAFolderOfRunsApart) {
-  EXPECT_THAT(why("empty"), StrEq(no_run("empty") + "the folder is empty"));
+  EXPECT_THAT(why("empty"),
+              StrEq(no_run("empty") +
+                    "the folder is empty; list runs with 'smdebug ls'"));
   EXPECT_THAT(why("file"), StrEq(no_run("file") +
                                  "it is a file; pass the folder of the run"));
   EXPECT_THAT(why("runs"),

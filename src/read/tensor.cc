@@ -255,7 +255,8 @@ Result<std::uint32_t> Tensor::find_record(const StepQuery& query) {
                           : Error::Detail::elements_unavailable;
   return Error{Error::Code::not_found,
                fmt::format("tensor '{}' at {}: its elements were not saved, "
-                           "{}; a collection without reductions saves them",
+                           "{}; a hook saves them with a collection without "
+                           "reductions",
                            name(), step_text(query.step, query.mode),
                            kept_instead(table, same_step, entry))}
       .with(detail, subject_of(name(), query));

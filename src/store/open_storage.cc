@@ -102,8 +102,8 @@ Result<std::shared_ptr<Storage>> open_storage(std::string_view location,
   if (const auto scheme = scheme_of(location)) {
     return Error{Error::Code::unsupported,
                  fmt::format("cannot open '{}': smdebug cannot read or write "
-                             "'{}://'; use the path of a folder, for a run "
-                             "elsewhere that of a copy",
+                             "'{}://'; use the path of a folder; to read a "
+                             "run that is elsewhere, copy it to one",
                              location, *scheme)};
   }
   SMD_TRY(std::string path, expand_home(location));

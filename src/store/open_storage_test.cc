@@ -25,6 +25,13 @@ TEST(OpenStorage, TakesAPathAndCreatesNothing) {
   EXPECT_TRUE(std::filesystem::exists(path + "/c"));
 }
 
+TEST(OpenStorage, SaysWhatToDoAboutARunInTheCloud) {
+  EXPECT_THAT(open_storage("s3://bucket/run").error().message,
+              HasSubstr("cannot read or write 's3://'; use the path of a "
+                        "folder; to read a run that is elsewhere, copy it to "
+                        "one"));
+}
+
 TEST(CheckWritable, TakesAFolderThatIsThereOrCanBeCreated) {
   const TemporaryFolder folder;
   EXPECT_TRUE(check_writable(folder.path()));
