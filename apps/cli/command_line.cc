@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <memory>
 
 #include "smdebug/base/try.h"
 #include "smdebug/base/version.h"
@@ -101,6 +102,19 @@ std::string without_secrets(std::string text,
   return text;
 }
 
+// What `command` returns, behind its options. Without it, CLI11 repeats the
+// footer of the program.
+void add_exit_codes(CLI::App& command, const std::string& success,
+                    const std::string& failure) {
+  command.footer("Exit codes: 0 " + success + ", 1 " + failure +
+                 ", 2 wrong usage");
+}
+
+constexpr const char* kJudgingExitCodes =
+    "Exit codes: 0 no rule fired, 3 a rule fired, 1 error or nothing could be "
+    "judged,\n2 wrong usage. Without --rule, advice does not count as a rule "
+    "that fired.";
+
 std::string default_rule_names() {
   std::string names;
   for (const RuleRequest& request : default_rules()) {
@@ -172,6 +186,14 @@ void add_json(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "Print JSON to standard output");
 }
 
+// CLI11 does not know what follows '--'.
+class RunFormatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string name) const override {
+    return "Usage: " + name + " [OPTIONS] -- COMMAND [ARGUMENT]...\n";
+  }
+};
+
 // The sub-commands with the values that CLI11 writes into.
 struct Grammar {
   CLI::App app{
@@ -226,6 +248,7 @@ Grammar::Grammar() {
 void Grammar::add_run() {
   CLI::App& command = *app.add_subcommand(
       "run", "Start a training, record it and evaluate rules while it runs");
+  command.formatter(std::make_shared<RunFormatter>());
   command.footer(
       "Put the training command after '--':\n"
       "smdebug run --rule VanishingGradient --set threshold=1e-8 --stop -- "
@@ -261,6 +284,7 @@ void Grammar::add_run() {
 void Grammar::add_watch() {
   CLI::App& command = *app.add_subcommand(
       "watch", "Evaluate rules on a run while it is recorded, until it ends");
+  command.footer(kJudgingExitCodes);
   command.add_option("RUN", watch.run, "The run")->required();
   add_rules(command, watch.rules);
   add_actions(command, watch.actions);
@@ -279,6 +303,7 @@ void Grammar::add_watch() {
 void Grammar::add_check() {
   CLI::App& command =
       *app.add_subcommand("check", "Evaluate rules on recorded runs");
+  command.footer(kJudgingExitCodes);
   command.add_option("RUN", check.runs, "The runs")->required();
   add_rules(command, check.rules);
   add_actions(command, check.actions);
@@ -289,6 +314,7 @@ void Grammar::add_check() {
 void Grammar::add_show() {
   CLI::App& command = *app.add_subcommand(
       "show", "Show the contents of a run, its overhead and any damage");
+  add_exit_codes(command, "shown", "no run, or it cannot be read");
   command.add_option("RUN", show.run, "The run")->required();
   command.add_flag("--model", show.model,
                    "Show what the training consists of instead: parameters, "
@@ -299,6 +325,8 @@ void Grammar::add_show() {
 void Grammar::add_tensor() {
   CLI::App& command = *app.add_subcommand(
       "tensor", "Show a tensor at all steps of a run or at one step");
+  add_exit_codes(command, "shown",
+                 "no such run, tensor or step, or a value cannot be read");
   command.add_option("RUN", tensor.run, "The run")->required();
   command.add_option("NAME", tensor.tensor, "The tensor")->required();
   add_step(command, "--step", "--step", "A step of the mode", tensor.step);
@@ -311,6 +339,7 @@ void Grammar::add_tensor() {
 void Grammar::add_explain() {
   CLI::App& command = *app.add_subcommand(
       "explain", "Explain why a tensor was saved or not saved at a step");
+  add_exit_codes(command, "explained", "no such run or tensor");
   command.add_option("RUN", explain.run, "The run")->required();
   command.add_option("NAME", explain.tensor, "The tensor")->required();
   add_step(command, "STEP,--step", "STEP", "A step of the mode; default: all",
@@ -323,6 +352,8 @@ void Grammar::add_explain() {
 void Grammar::add_report() {
   CLI::App& command = *app.add_subcommand(
       "report", "Write the report of an XGBoost training as one HTML file");
+  add_exit_codes(command, "written",
+                 "no run of XGBoost, or it cannot be read or written");
   command.add_option("RUN", report.run, "The run")->required();
   command
       .add_option(
@@ -338,6 +369,7 @@ void Grammar::add_report() {
 void Grammar::add_ls() {
   CLI::App& command =
       *app.add_subcommand("ls", "List the runs below a folder, newest first");
+  add_exit_codes(command, "listed", "the folder cannot be read");
   command.add_option("FOLDER", ls.folder,
                      "The folder; default: ./smdebug-runs if it exists, "
                      "otherwise the working directory");
@@ -348,6 +380,8 @@ void Grammar::add_rm() {
   CLI::App& command = *app.add_subcommand(
       "rm",
       "Remove runs, after asking; keeps files that are not part of a run");
+  add_exit_codes(command, "removed",
+                 "no such run, not removed, or the answer was no");
   command.add_option("RUN", rm.runs, "The runs")->required();
   command.add_flag("--yes,-y", rm.yes,
                    "Do not ask; required if standard input is not a terminal");
@@ -358,6 +392,7 @@ void Grammar::add_rm() {
 void Grammar::add_rules_command() {
   CLI::App& command =
       *app.add_subcommand("rules", "List the rules, or explain one");
+  add_exit_codes(command, "listed", "error");
   command.add_option("NAME", rules.rule, "The rule to explain");
   add_json(command, rules.json);
 }

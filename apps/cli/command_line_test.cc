@@ -195,6 +195,21 @@ TEST(CommandLine, ExplainsDefaultsIntervalAndExitCodesOfRun) {
   }
 }
 
+TEST(CommandLine, TellsTheExitCodesOfEachCommandAndNoOthers) {
+  for (const std::string command : {"show", "tensor", "explain", "report", "ls",
+                                    "rm", "rules", "watch", "check", "run"}) {
+    const std::string help = smdebug({command, "--help"}).out;
+    const bool judges =
+        command == "watch" || command == "check" || command == "run";
+    EXPECT_THAT(help, HasSubstr("Exit codes: ")) << command;
+    EXPECT_EQ(help.find("a rule fired") != help.npos, judges) << command;
+    EXPECT_EQ(help.find("'run'") != help.npos, false) << command;
+  }
+  EXPECT_THAT(smdebug({"run", "--help"}).out,
+              HasSubstr("Usage: smdebug run [OPTIONS] -- COMMAND "
+                        "[ARGUMENT]...\n"));
+}
+
 TEST(CommandLine, TellsWhatThereIs) {
   const Spoken help = smdebug({"--help"});
   EXPECT_EQ(help.code, 0);

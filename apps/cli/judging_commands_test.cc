@@ -274,6 +274,16 @@ TEST(JudgingCommands, WatchSaysOnceThatNoRunAppeared) {
   EXPECT_EQ(spoken.err.find(reason), spoken.err.rfind(reason));
 }
 
+TEST(JudgingCommands, WatchRefusesAFileAtOnce) {
+  TemporaryFolder folder;
+  const std::string file = folder.path("train.py");
+  folder.write("train.py", "");
+  const Spoken spoken = smdebug({"watch", file, "--timeout", "60"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_EQ(spoken.err, "smdebug: no run at '" + file +
+                            "': it is a file; pass the folder of the run\n");
+}
+
 TEST(JudgingCommands, AProfilerRuleIsNamedAsOneThatIsNotRun) {
   TemporaryFolder folder;
   const Spoken spoken =

@@ -1,5 +1,7 @@
 #include "live_status.h"
 
+#include <algorithm>
+
 #include "smdebug/base/escape.h"
 #include "smdebug/report/run_overview.h"
 #include "smdebug/report/verdict_groups.h"
@@ -8,10 +10,7 @@
 namespace smdebug {
 
 void LiveOutput::show(RunMonitor& monitor, const std::string& context) {
-  // In a log, a line without a step has no news.
-  if (!progress_.is_due() || (status_.step < 0 && !progress_.is_in_place())) {
-    return;
-  }
+  if (!progress_.is_due() || !has_news(monitor)) return;
   measure_speed();
   if (monitor.trial()) {
     if (const auto loss = latest_loss(*monitor.trial())) status_.loss = loss;
@@ -20,6 +19,16 @@ void LiveOutput::show(RunMonitor& monitor, const std::string& context) {
   status_.lag_steps = lag.steps;
   status_.lag_seconds = lag.seconds;
   progress_.say(context + status_text(status_, monitor.verdicts()));
+}
+
+bool LiveOutput::has_news(const RunMonitor& monitor) {
+  if (progress_.is_in_place()) return true;
+  const auto fired = static_cast<std::size_t>(std::ranges::count(
+      monitor.verdicts(), RuleStatus::issues_found, &Verdict::status));
+  if (status_.step == shown_step_ && fired == shown_fired_) return false;
+  shown_step_ = status_.step;
+  shown_fired_ = fired;
+  return true;
 }
 
 // Over at least a second: a terminal shows several statuses in that time.

@@ -40,11 +40,16 @@ class LiveOutput {
  private:
   void print_failure(const Verdict& verdict);
   void measure_speed();
+  // Whether a line would tell more than the one before. A line that is
+  // rewritten in place always does: it shows that the program works.
+  bool has_news(const RunMonitor& monitor);
 
   const Console& console_;
   const Detail detail_;
   Progress progress_;
   LiveStatus status_;
+  Step shown_step_ = -1;
+  std::size_t shown_fired_ = 0;
   // The step and the time of the previous measurement.
   Step measured_step_ = -1;
   std::chrono::nanoseconds measured_at_{0};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
@@ -119,7 +120,10 @@ class Watch {
   }
 
   int judge() {
-    if (const auto why = why_missing())
+    const auto why = why_missing();
+    // A folder may become a run; a file never does.
+    if (why && is_file()) return console_.fail({Error::Code::not_found, *why});
+    if (why)
       live_.note("waiting for a run: " + *why + "; Ctrl-C ends the wait");
     const auto end = follow();
     if (!end) return console_.fail(end.error());
@@ -182,6 +186,11 @@ class Watch {
     if (trial || trial.error().code != Error::Code::not_found)
       return std::nullopt;
     return trial.error().message;
+  }
+
+  bool is_file() const {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(command_.run, ignored);
   }
 
   // A training that hangs may never end.

@@ -105,10 +105,25 @@ std::string damage_text(const MonitorResult& run) {
   return text + "\n";
 }
 
+// Of advice alone, which is no cause of anything else.
+std::string advice_text(const MonitorResult& run) {
+  const auto fired = verdicts_in(VerdictGroup::fired, run.verdicts);
+  if (fired.empty()) return "";
+  const Verdict& first = fired.front();
+  TextTable table({"", ""});
+  if (!first.cause.empty())
+    table.add({"cause", "likely " + printable(first.cause)});
+  if (!first.advice.empty()) table.add({"try", printable(first.advice)});
+  if (table.rows() == 0) return "";
+  return "advice about " + printable(run.location) + ": " +
+         rule_title(first, run.verdicts) + "\n" + table.text("  ");
+}
+
 // The causes with their consequences, and what to try about the first.
 std::string diagnosis_text(const MonitorResult& run) {
   const std::vector<Diagnosis> found = diagnose(run.verdicts);
-  if (run.error || found.empty()) return "";
+  if (run.error) return "";
+  if (found.empty()) return advice_text(run);
   std::string text = "diagnosis of " + printable(run.location) + "\n";
   TextTable table({"", ""});
   for (const SummaryLine& line : diagnosis_lines(run.verdicts)) {

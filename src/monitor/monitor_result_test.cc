@@ -46,6 +46,19 @@ TEST(MonitorResults, ShowARowPerRunAndRule) {
                     HasSubstr(R"("error": "the disk said no")")));
 }
 
+TEST(MonitorResults, TellTheCauseAndWhatToTryOfAdviceAlone) {
+  MonitorResult judged;
+  judged.location = "/runs/a";
+  judged.verdicts = {fired()};
+  judged.verdicts[0].severity = Severity::advice;
+  judged.verdicts[0].cause = "a model that is too large";
+  judged.verdicts[0].advice = "make it smaller";
+  EXPECT_THAT(monitor_results_text({&judged, 1}),
+              testing::EndsWith("advice about /runs/a: VanishingGradient\n"
+                                "  cause  likely a model that is too large\n"
+                                "  try    make it smaller\n"));
+}
+
 TEST(ExitCode, IsThatOfAFiringRuleForFatalAndSeriousFindings) {
   std::vector<Verdict> verdicts = {fired(), fired()};
   verdicts[1].status = RuleStatus::no_issues_found;

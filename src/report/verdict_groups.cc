@@ -160,14 +160,15 @@ void add_findings(std::span<const Verdict> verdicts,
   add_advice(advice, verdicts, left, lines);
 }
 
-// Of a single default rule with too little data, the reason; of several, only
-// the names.
+// Of a single default rule with too little data, the reason; of several, the
+// names and where their reasons are.
 void add_too_little(std::span<const Verdict> verdicts,
                     std::vector<SummaryLine>& lines) {
   const auto group = verdicts_in(VerdictGroup::too_little, verdicts);
   if (group.empty()) return;
   std::string text = titles(group, verdicts);
-  if (group.size() == 1) text += ": " + reason_text(group.front().message);
+  text += group.size() == 1 ? ": " + reason_text(group.front().message)
+                            : "; 'smdebug check RUN' tells why";
   lines.push_back({"too little", text, 6});
 }
 

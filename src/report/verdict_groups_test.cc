@@ -98,6 +98,12 @@ TEST(VerdictGroups, NeverNameADefaultRuleThatDoesNotApply) {
               HasSubstr("TreeDepth: only 3 of 500 images"));
 }
 
+TEST(VerdictGroups, SayWhereTheReasonsOfSeveralRulesWithTooLittleDataAre) {
+  EXPECT_EQ(
+      table({without_data("Overfit", 3), without_data("DeadRelu", 3)}, true),
+      "  too little  Overfit, DeadRelu; 'smdebug check RUN' tells why\n");
+}
+
 TEST(VerdictGroups, ListAdviceBehindFindingsAndNeverAsTheirCause) {
   Verdict late = verdict("ExplodingTensor", RuleStatus::issues_found, "NaN");
   late.severity = Severity::fatal;

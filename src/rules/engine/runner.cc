@@ -61,7 +61,7 @@ std::string_view form_text(RuleNeeds::Depth depth) {
                                            : "its statistics or reductions";
 }
 
-std::string nearest_text(const RuleNeeds& needs,
+std::string nearest_text(const Rule& rule, const RuleNeeds& needs,
                          const std::set<std::string, std::less<>>& seen) {
   if (seen.empty()) return "the run has no tensor";
   std::vector<std::string> wanted;
@@ -74,11 +74,19 @@ std::string nearest_text(const RuleNeeds& needs,
     }
   }
   const std::vector<std::string> names(seen.begin(), seen.end());
-  const auto nearest = nearest_names(
-      wanted.empty() ? std::string_view() : wanted.front(), names, kNamesShown);
+  std::vector<std::string> similar;
+  // What the user has named may differ from all names in most letters.
+  if (!rule.given().empty() && !wanted.empty())
+    similar = nearest_names(wanted.front(), names, kNamesShown);
+  for (const std::string& name : wanted) {
+    if (!similar.empty()) break;
+    similar = similar_names(name, names, kNamesShown);
+  }
+  if (similar.empty())
+    return "the run has " + count_text(seen.size(), "other tensor");
   return fmt::format("the nearest of {} {} {}", seen.size(),
                      seen.size() == 1 ? "name is" : "names are",
-                     quoted_list(nearest));
+                     quoted_list(similar));
 }
 
 // The collections that the user named and the run does not have.
@@ -109,7 +117,7 @@ std::string not_found_text(const Rule& rule, const RuleNeeds& needs,
         quoted_list(nearest_names(unknown.front(), names, kNamesShown)));
   }
   std::string text = fmt::format("looked for {}; {}", wanted_text(needs, rule),
-                                 nearest_text(needs, seen));
+                                 nearest_text(rule, needs, seen));
   if (rule.framework().empty() || !rule.given().empty()) return text;
   return fmt::format("{} judges the tensors of {}; {}", rule.name(),
                      rule.framework(), text);
@@ -160,7 +168,8 @@ std::optional<std::size_t> position_in(const StepView& step,
 std::string nothing_found_text(const Verdict& verdict) {
   std::string text = "nothing found";
   if (verdict.steps_judged > 0)
-    text += " in " + count_text(verdict.steps_judged, "step");
+    return text + " in " + count_text(verdict.steps_judged, "step");
+  if (verdict.observations_judged > 0) text += " in the facts of the training";
   return text;
 }
 

@@ -204,6 +204,14 @@ TEST_F(RuleRunnerTest, NeverSaysNoIssueOfTensorsThatWereNotThere) {
   EXPECT_EQ(judging.verdicts()[0].observations_found, 0u);
 }
 
+TEST_F(RuleRunnerTest, NamesNoTensorThatHasHardlyALetterOfThoseLookedFor) {
+  RuleRunner judging = runner({.needs = gradients_and("^grad_norm$")});
+  judging.on_step(StepBuilder(0).with_nothing("fc1_output_0").view());
+  judging.on_run_end(0);
+  EXPECT_THAT(judging.verdicts()[0].message,
+              HasSubstr("the run has 1 other tensor"));
+}
+
 TEST_F(RuleRunnerTest, DoesNotMissWhatARuleLooksAtOnlyIfItIsSaved) {
   RuleNeeds needs = gradients_and("^a$");
   needs.selectors.push_back(
@@ -406,7 +414,8 @@ TEST_F(RuleRunnerTest, CountsNoStepsForARuleThatJudgesTheFactsAlone) {
       runner({.needs = every_tensor(), .judges_in_the_end = 1});
   judging.on_run_end(0);
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::no_issues_found);
-  EXPECT_EQ(judging.verdicts()[0].message, "nothing found");
+  EXPECT_EQ(judging.verdicts()[0].message,
+            "nothing found in the facts of the training");
 }
 
 TEST_F(RuleRunnerTest, TellsRulesTheTime) {
