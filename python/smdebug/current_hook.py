@@ -11,6 +11,7 @@ closed.
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import weakref
 from collections.abc import Callable
@@ -80,7 +81,11 @@ def hook_of(
     try:
         return create() if create else None
     except FileNotFoundError as error:
-        get_logger().info("no hook was created: %s", error)
+        # A script may run without a configuration, but not with one that it names and that is gone.
+        is_named = bool(os.environ.get("SMDEBUG_CONFIG_FILE_PATH"))
+        get_logger().log(
+            logging.WARNING if is_named else logging.INFO, "no hook was created: %s", error
+        )
         return None
 
 

@@ -96,6 +96,7 @@ class BaseHook(ProfilerCalls):
     adapter_options: tuple[str, ...] = ()
     # What to do for a hook that has seen no step.
     advice: str = ""
+    _has_warned_of_no_step: bool = False
     _raised: type[BaseException] | None = None  # what ended the program or the `with` block
     # The answers to a rule that fires, besides "record", that the adapter supports.
     vetoes: tuple[str, ...] = ()
@@ -433,7 +434,7 @@ class BaseHook(ProfilerCalls):
         self._is_open = False
         self._was_closed = True
         current_hook.closed(self)
-        if not self._has_begun and not self.status().error:
+        if not self._has_begun and not self.status().error and not self._is_reason_known():
             _logger.warning("run '%s': %s", self.out_dir, self._reason_of_no_step())
         was_active = False
         with self._isolate("close"):
@@ -663,6 +664,9 @@ class BaseHook(ProfilerCalls):
         config = self.save_config or SaveConfig()
         steps = config.get_save_config(self._session.mode)  # None: the default, from step 0 on
         start = steps.start_step if steps else 0
+        has_end = steps is not None and steps.end_step is not None and not steps.save_steps
+        if has_end and steps.end_step <= start:
+            return  # told when the configuration was read
         reason = (
             f"save_config starts at step {start}"
             if start > 0
@@ -674,10 +678,21 @@ class BaseHook(ProfilerCalls):
     def _reason_of_no_step(self) -> str:
         if self._raised:
             return f"no step was recorded: {self._raised.__name__} was raised before the first step"
-        return f"no step was recorded: {self.advice}"
+        return f"no step was recorded: {self._why_no_step()}"
+
+    def _why_no_step(self) -> str:
+        """Why no step began, or what to do so that one begins."""
+        return self.advice
+
+    def _is_reason_known(self) -> bool:
+        """Whether the user has read why no step was recorded: in a warning, or in an error of
+        smdebug."""
+        by_error = self._raised is not None and issubclass(self._raised, SMDebugError)
+        return self._has_warned_of_no_step or by_error
 
     def _warn_of_no_step(self, finding: str) -> None:
         """Logs what was found, and what to do so that steps are recorded."""
+        self._has_warned_of_no_step = True
         _logger.warning("run '%s': %s: %s", self.out_dir, finding, self.advice)
 
     # --- copies and children ---
@@ -700,7 +715,9 @@ def _close_all() -> None:
     for hook in current_hook.open_hooks():
         if error is not None:
             hook._raised = type(error)
-        hook.close()
+        # A second Ctrl-C ends the wait for the storage; a traceback would tell nothing.
+        with contextlib.suppress(KeyboardInterrupt):
+            hook.close()
 
 
 def _after_fork_in_child() -> None:

@@ -27,12 +27,12 @@ def refuse_unknown_arguments(taker: str, given: Iterable[str], known: Iterable[s
         if of_config and "save_config" in names:
             raise SMDebugTypeError(
                 f"{taker} has no argument '{name}'; "
-                f"did you mean 'save_config=SaveConfig({of_config[0]}=...)'"
+                f"did you mean 'save_config=SaveConfig({of_config[0]}=...)'?"
             )
         nearest = difflib.get_close_matches(name, names, n=1) or [
             each for each in names if name in each.split("_")
         ]
-        hint = f"did you mean '{nearest[0]}'" if nearest else f"it takes {', '.join(names)}"
+        hint = f"did you mean '{nearest[0]}'?" if nearest else f"it takes {', '.join(names)}"
         raise SMDebugTypeError(f"{taker} has no argument '{name}'; {hint}")
 
 

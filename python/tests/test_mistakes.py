@@ -44,7 +44,7 @@ def record(out_dir, **arguments):
 @pytest.mark.parametrize(
     "hook_class, given, hint",
     [
-        (smd.Hook, "outdir", "did you mean 'out_dir'"),
+        (smd.Hook, "outdir", "did you mean 'out_dir'?"),
         (smd.Hook, "step_one", "did you mean 'step_on'"),
         (smd.Hook, "qqq", "it takes out_dir, export_tensorboard"),
         (smdebug.xgboost.Hook, "save_al", "did you mean 'save_all'"),
@@ -81,7 +81,6 @@ def test_the_name_of_a_rule_in_place_of_a_rule_is_refused():
 def test_a_large_wrong_object_is_shown_as_its_type_on_one_line(hook):
     optimizer = torch.optim.SGD(Net().parameters(), 0.1)
     calls = [
-        lambda: hook.register_module(optimizer),
         lambda: hook.register_loss(Net()),
         lambda: hook.add_collection(optimizer),
         lambda: hook.record_tensor_value("loss", Net()),
@@ -93,8 +92,77 @@ def test_a_large_wrong_object_is_shown_as_its_type_on_one_line(hook):
         with pytest.raises(SMDebugTypeError, match=r"found an object of type \S+$") as refused:
             call()
         assert "\n" not in str(refused.value)
-    with pytest.raises(SMDebugTypeError, match="found 'model'$"):
-        hook.register_module("model")
+
+
+@pytest.mark.parametrize(
+    "given, remedy",
+    [
+        (lambda: torch.optim.SGD(Net().parameters(), 0.1), "SGD: register the model; its optim"),
+        (lambda: torch.nn.Linear, "'torch.nn.modules.linear.Linear'>: register an object of it"),
+        (lambda: Net().parameters(), ": register the model itself"),
+        (lambda: "model", "found 'model': register the model itself"),
+    ],
+)
+def test_what_is_no_module_is_refused_with_what_to_register(hook, given, remedy):
+    with pytest.raises(SMDebugTypeError) as refused:
+        hook.register_module(given())
+    assert remedy in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_registered_model_that_is_never_called_is_named(tmp_path, capfd):
+    hook = smd.Hook(tmp_path / "run")
+    hook.register_module(Net())
+    train(Net(), 1)
+    hook.close()
+    logged = capfd.readouterr().err
+    assert "no registered model ('Net') was called: register the model that you train" in logged
+    assert "call hook.register_module(model)" not in logged
+
+
+def test_a_missing_registration_is_told_once(tmp_path, capfd):
+    hook = smd.Hook(tmp_path / "run")
+    train(Net(), 1)
+    hook.close()
+    assert capfd.readouterr().err.count("warning") == 1
+
+
+def test_an_error_of_smdebug_before_the_first_step_is_told_once(tmp_path, capfd):
+    with pytest.raises(SMDebugValueError), smd.Hook(tmp_path / "run") as hook:
+        hook.set_mode("TRAIN")
+    assert "no step was recorded" not in capfd.readouterr().err
+
+
+def test_a_schedule_that_ends_before_it_begins_is_told_once(tmp_path, capfd):
+    hook = smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(start_step=20, end_step=10))
+    model = Net()
+    hook.register_module(model)
+    train(model, 1)
+    hook.close()
+    assert capfd.readouterr().err.count("warning") == 1
+
+
+def test_a_configuration_that_the_environment_names_and_that_is_missing_is_a_warning(
+    monkeypatch, capfd
+):
+    monkeypatch.setenv("SMDEBUG_CONFIG_FILE_PATH", "missing.json")
+    assert smd.get_hook(create_if_not_exists=True) is None
+    assert "warning: no hook was created: " in capfd.readouterr().err
+
+
+def test_a_second_interrupt_during_the_end_of_a_script_shows_no_traceback(tmp_path):
+    script = """
+        import sys
+        import smdebug.pytorch as smd
+
+        def interrupted():
+            del hook.close
+            raise KeyboardInterrupt
+
+        hook = smd.Hook(sys.argv[1])
+        hook.close = interrupted
+    """
+    ended = run_script(tmp_path, script, arguments=[tmp_path / "run"])
+    assert "Traceback" not in ended.stderr and "KeyboardInterrupt" not in ended.stderr
 
 
 def test_a_closed_hook_without_a_step_is_closed_and_gives_the_reason(hook):
@@ -189,18 +257,29 @@ class FailsAtOnce(Rule):
     def __init__(self, base_trial):
         raise RuntimeError("two\nlines")
 
+    def invoke_at_step(self, step):
+        return False
+
+
+def test_a_rule_that_can_judge_no_step_is_refused_at_once(tmp_path):
+    class JudgesNothing(Rule):
+        pass
+
+    with pytest.raises(SMDebugValueError, match="JudgesNothing has no method invoke_at_step"):
+        smd.Hook(tmp_path / "run", rules=[JudgesNothing])
+
 
 @pytest.mark.parametrize(
     "rule, sentence",
     [
-        (DividesByZero, "ZeroDivisionError: division by zero"),
-        (FailsAtOnce, "RuntimeError: two lines"),
+        (DividesByZero, "failed at step 0: ZeroDivisionError: division by zero"),
+        (FailsAtOnce, "cannot be made: RuntimeError: two lines"),
     ],
 )
 def test_a_failed_rule_is_reported_in_one_line_that_names_its_place(tmp_path, rule, sentence):
     [verdict] = record(tmp_path / "run", rules=[rule])
     assert verdict["status"] == "Error"
-    head = f"rule {rule.__name__} failed at step 0: {sentence} ({__file__}:"
+    head = f"rule {rule.__name__} {sentence} ({__file__}:"
     assert verdict["message"].startswith(head)
     line = int(verdict["message"].removeprefix(head).removesuffix(")"))
     with open(__file__) as file:
@@ -211,10 +290,10 @@ def test_a_failed_rule_is_reported_in_one_line_that_names_its_place(tmp_path, ru
 @pytest.mark.parametrize(
     "make, given, hint",
     [
-        (smd.SaveConfig, "interval", "did you mean 'save_interval'"),
-        (smd.SaveConfigMode, "start", "did you mean 'start_step'"),
-        (smd.ReductionConfig, "reduction", "did you mean 'reductions'"),
-        (lambda **given: smd.Collection("a", **given), "regex", "did you mean 'include_regex'"),
+        (smd.SaveConfig, "interval", "did you mean 'save_interval'?"),
+        (smd.SaveConfigMode, "start", "did you mean 'start_step'?"),
+        (smd.ReductionConfig, "reduction", "did you mean 'reductions'?"),
+        (lambda **given: smd.Collection("a", **given), "regex", "did you mean 'include_regex'?"),
     ],
 )
 def test_an_unknown_argument_of_a_configuration_is_refused_with_the_nearest_name(make, given, hint):
@@ -704,9 +783,13 @@ LATE, NEVER = smd.SaveConfigMode(start_step=1000), smd.SaveConfigMode(end_step=0
     "given, reason",
     [
         (smd.SaveConfig(start_step=1000), "3 steps, none saved: save_config starts at step 1000"),
-        (smd.SaveConfig(end_step=0), "3 steps, none saved: no step of save_config is among them"),
+        (smd.SaveConfig(end_step=0), None),  # told at the first step
         ({smd.modes.GLOBAL: LATE}, "3 steps, none saved: save_config starts at step 1000"),
-        ({smd.modes.GLOBAL: NEVER}, "3 steps, none saved: no step of save_config is among them"),
+        ({smd.modes.GLOBAL: NEVER}, None),
+        (
+            smd.SaveConfig(save_steps=[7], end_step=0),
+            "3 steps, none saved: no step of save_config is among them",
+        ),
         ({smd.modes.TRAIN: LATE}, None),
         (smd.SaveConfig(), None),
     ],
@@ -812,6 +895,9 @@ class Typed(Rule):
     def __init__(self, base_trial, limit=5, ratio=0.5, is_strict=False, name="a", other=None):
         super().__init__(base_trial)
         self.given = (limit, ratio, is_strict, name, other)
+
+    def invoke_at_step(self, step):
+        return False
 
 
 def test_values_of_a_command_line_become_the_types_of_the_defaults():

@@ -78,6 +78,15 @@ class PyTorchOptions(HookOptions):
     gradients: str = "backward"
 
 
+def _hint_on(given: Any) -> str:
+    """What to register instead of `given`, which is no module."""
+    if isinstance(given, torch.optim.Optimizer):
+        return ": register the model; its optimizers are recorded with it"
+    if inspect.isclass(given) and issubclass(given, torch.nn.Module):
+        return f": register an object of it, as in model = {given.__name__}(...)"
+    return ": register the model itself"
+
+
 class Hook(BaseHook):
     """Records a PyTorch training.
 
@@ -166,7 +175,7 @@ class Hook(BaseHook):
         """
         if not isinstance(module, torch.nn.Module):
             raise SMDebugTypeError(
-                f"register_module takes a torch.nn.Module, found {shown(module)}"
+                f"register_module takes a torch.nn.Module, found {shown(module)}{_hint_on(module)}"
             )
         if name is not None and (not isinstance(name, str) or not name):
             raise SMDebugTypeError(f"a model's name must be text, found {name!r}")
@@ -267,6 +276,15 @@ class Hook(BaseHook):
             self._warn_of_no_step(
                 "an optimizer has acted, but no model is registered with this hook"
             )
+
+    def _why_no_step(self) -> str:
+        if not self._roots:
+            return self.advice
+        names = ", ".join(f"'{root.name}'" for root in self._roots)
+        return (
+            f"no registered model ({names}) was called: register the model that you train, and "
+            "call it as model(x), not model.forward(x)"
+        )
 
     def wants_loss_of_backward(self) -> bool:
         """Whether `record_loss_of_backward` would record it: no loss module ran in this step."""

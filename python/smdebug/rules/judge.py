@@ -39,6 +39,7 @@ class Judge:
 
     def __init__(self, rule_class: type[Rule], parameters: Mapping[str, Any], run: str) -> None:
         _check_parameters(rule_class, parameters)
+        _check_methods(rule_class)
         self.name: str = rule_class.__name__
         self.steps_judged: int = 0
         self.missing: str = ""
@@ -51,18 +52,20 @@ class Judge:
         """Judges the global step `step`. Returns a sentence if the rule fired, else None. Raises
         SMDebugRuntimeError, with one line, for what the rule raises; the log has the traceback at
         level debug."""
+        what = "cannot be made" if self._rule is None else f"failed at step {step}"
         try:
-            return self._judge(step)
+            if self._rule is None:
+                self._rule = self._rule_class(self._open_trial(), **self._parameters)
+            what = f"failed at step {step}"
+            return self._judge(self._rule, step)
         except BaseException as error:  # the core takes only an error with a sentence
-            _logger.debug("rule %s failed at step %d", self.name, step, exc_info=error)
-            text = f"rule {self.name} failed at step {step}: {_one_line(error)}"
+            _logger.debug("rule %s %s", self.name, what, exc_info=error)
+            text = f"rule {self.name} {what}: {_one_line(error)}"
             raise SMDebugRuntimeError(text) from error
 
-    def _judge(self, step: int) -> str | None:
-        if self._rule is None:
-            self._rule = self._rule_class(self._open_trial(), **self._parameters)
+    def _judge(self, rule: Rule, step: int) -> str | None:
         try:
-            self._rule.invoke(step)
+            rule.invoke(step)
         except (TensorUnavailableForStep, StepUnavailable, TensorUnavailable) as missing:
             self.missing = str(missing)
             return None
@@ -156,7 +159,7 @@ def _rules_text(module: ModuleType) -> str:
 
 def _import_file(path: str) -> ModuleType:
     if not os.path.isfile(path):
-        raise SMDebugValueError(f"the rule's file '{path}' does not exist")
+        raise SMDebugValueError(f"the rule's file '{path}' does not exist: check its path")
     name = os.path.splitext(os.path.basename(path))[0]
     module_spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(module_spec)
@@ -167,6 +170,15 @@ def _import_file(path: str) -> ModuleType:
         text = f"the rule's file '{path}' cannot be imported: {_one_line(error)}"
         raise SMDebugValueError(text) from error
     return module
+
+
+def _check_methods(rule_class: type[Rule]) -> None:
+    """Raises SMDebugValueError for a class that can judge no step."""
+    if rule_class.invoke_at_step is Rule.invoke_at_step and rule_class.invoke is Rule.invoke:
+        raise SMDebugValueError(
+            f"rule {rule_class.__name__} has no method invoke_at_step(step): add one that returns "
+            "whether its condition is met"
+        )
 
 
 def _check_parameters(rule_class: type[Rule], parameters: Mapping[str, Any]) -> None:

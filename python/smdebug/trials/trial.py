@@ -78,7 +78,7 @@ class Trial:
             name, path, range_steps = range_steps, name, None
         where = name if path is None else path
         if where is None:
-            raise SMDebugTypeError("Trial needs the path of a run")
+            raise SMDebugTypeError("Trial needs the path of a run, found None")
         self.path: str = os.path.expanduser(str(where).strip())
         own_name = None if path is None else name
         self.name: str = str(own_name or os.path.basename(self.path.rstrip("/")))

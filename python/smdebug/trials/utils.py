@@ -58,7 +58,7 @@ def create_trial(
     """
     path = path if path is not None else out_dir
     if path is None:
-        raise SMDebugTypeError("create_trial needs the path of a run")
+        raise SMDebugTypeError("create_trial needs the path of a run, found None")
     path = checked_path(path)
     if profiler:
         raise SMDebugNotImplementedError("profiler output cannot be read yet")
