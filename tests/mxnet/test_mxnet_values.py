@@ -261,3 +261,20 @@ def test_a_sparse_output_that_cannot_become_dense_is_skipped(out_dir, read, make
     trial = read()
     assert trial.tensor("gives_input_0").value(1).tolist() == [1]
     assert trial.collections()["all"].tensor_names == {"gives_input_0"}
+
+
+@pytest.mark.parametrize("kind", [*SAVED, *SKIPPED])
+def test_a_scalar_of_every_kind_is_saved_or_refused_but_never_breaks(hook, read, kind):
+    make, expected = SAVED[kind] if kind in SAVED else (SKIPPED[kind], [])
+    expected = np.asarray(expected)
+    is_number = expected.size == 1 and expected.dtype.kind in "fiub"
+    try:
+        hook.save_scalar("s", make())
+    except SMDebugTypeError as error:
+        assert "'s'" in str(error) and not is_number
+    hook.save_scalar("sound", 1)
+    hook.close()
+    assert hook.status().error is None
+    assert ("scalar/s" in read().tensor_names()) == is_number
+    if is_number:
+        assert read().tensor("scalar/s").value(0).tolist() == [float(expected.reshape(()))]
