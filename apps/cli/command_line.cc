@@ -102,8 +102,8 @@ std::string without_secrets(std::string text,
   return text;
 }
 
-// What `command` returns, behind its options. Without it, CLI11 repeats the
-// footer of the program.
+// Adds the exit codes of `command` behind its options. Without them, CLI11
+// repeats the footer of the program.
 void add_exit_codes(CLI::App& command, const std::string& success,
                     const std::string& failure) {
   command.footer("Exit codes: 0 " + success + ", 1 " + failure +

@@ -81,7 +81,7 @@ def hook_of(
     try:
         return create() if create else None
     except FileNotFoundError as error:
-        # A script may run without a configuration, but not with one that it names and that is gone.
+        # A script may run without a configuration, but not without one that it names.
         is_named = bool(os.environ.get("SMDEBUG_CONFIG_FILE_PATH"))
         get_logger().log(
             logging.WARNING if is_named else logging.INFO, "no hook was created: %s", error

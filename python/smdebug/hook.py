@@ -666,7 +666,7 @@ class BaseHook(ProfilerCalls):
         start = steps.start_step if steps else 0
         has_end = steps is not None and steps.end_step is not None and not steps.save_steps
         if has_end and steps.end_step <= start:
-            return  # told when the configuration was read
+            return  # logged when the configuration was read
         reason = (
             f"save_config starts at step {start}"
             if start > 0

@@ -105,7 +105,7 @@ std::string damage_text(const MonitorResult& run) {
   return text + "\n";
 }
 
-// Of advice alone, which is no cause of anything else.
+// For runs with only advice, which is no cause of anything else.
 std::string advice_text(const MonitorResult& run) {
   const auto fired = verdicts_in(VerdictGroup::fired, run.verdicts);
   if (fired.empty()) return "";

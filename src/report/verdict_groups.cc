@@ -168,7 +168,7 @@ void add_too_little(std::span<const Verdict> verdicts,
   if (group.empty()) return;
   std::string text = titles(group, verdicts);
   text += group.size() == 1 ? ": " + reason_text(group.front().message)
-                            : "; 'smdebug check RUN' tells why";
+                            : "; 'smdebug check RUN' shows why";
   lines.push_back({"too little", text, 6});
 }
 

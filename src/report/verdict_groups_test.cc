@@ -101,7 +101,7 @@ TEST(VerdictGroups, NeverNameADefaultRuleThatDoesNotApply) {
 TEST(VerdictGroups, SayWhereTheReasonsOfSeveralRulesWithTooLittleDataAre) {
   EXPECT_EQ(
       table({without_data("Overfit", 3), without_data("DeadRelu", 3)}, true),
-      "  too little  Overfit, DeadRelu; 'smdebug check RUN' tells why\n");
+      "  too little  Overfit, DeadRelu; 'smdebug check RUN' shows why\n");
 }
 
 TEST(VerdictGroups, ListAdviceBehindFindingsAndNeverAsTheirCause) {

@@ -180,7 +180,7 @@ std::string_view task_name(XgboostReport::Task task);
 /// with `not_found` for one without such tensors.
 Status check_xgboost_run(Trial& trial, std::string_view run);
 
-/// Checks the names of the tensors alone, whatever has recorded them. Fails
+/// Checks only the names of the tensors, whatever has recorded them. Fails
 /// with `not_found`.
 Status check_xgboost_tensors(Trial& trial, std::string_view run);
 

@@ -7,8 +7,9 @@ namespace {
 
 constexpr std::string_view kKerasPrefix = "val_";
 
-// The names that users give to the sets beside the training set, also with a number behind
-// it ("validation_0" of xgboost.sklearn) or a "d" before it ("dtest").
+// The names that users give to the sets beside the training set, also with a
+// number behind it ("validation_0" of xgboost.sklearn) or a "d" before it
+// ("dtest").
 constexpr std::string_view kValidationSets[] = {"validation", "valid", "val",
                                                 "dev",        "eval",  "test"};
 
