@@ -75,7 +75,7 @@ std::string nearest_text(const Rule& rule, const RuleNeeds& needs,
   }
   const std::vector<std::string> names(seen.begin(), seen.end());
   std::vector<std::string> similar;
-  // What the user has named may differ from all names in most letters.
+  // A name that the user gave may differ from all names in most letters.
   if (!rule.given().empty() && !wanted.empty())
     similar = nearest_names(wanted.front(), names, kNamesShown);
   for (const std::string& name : wanted) {
@@ -164,12 +164,12 @@ std::optional<std::size_t> position_in(const StepView& step,
   return static_cast<std::size_t>(first - step.tensors.begin());
 }
 
-// A rule may have judged only the facts of a training.
+// A rule may have judged only at the end, such as the facts of a training.
 std::string nothing_found_text(const Verdict& verdict) {
   std::string text = "nothing found";
   if (verdict.steps_judged > 0)
     return text + " in " + count_text(verdict.steps_judged, "step");
-  if (verdict.observations_judged > 0) text += " in the facts of the training";
+  if (verdict.observations_judged > 0) text += " at the end of the run";
   return text;
 }
 

@@ -415,7 +415,7 @@ TEST_F(RuleRunnerTest, CountsNoStepsForARuleThatJudgesTheFactsAlone) {
   judging.on_run_end(0);
   EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::no_issues_found);
   EXPECT_EQ(judging.verdicts()[0].message,
-            "nothing found in the facts of the training");
+            "nothing found at the end of the run");
 }
 
 TEST_F(RuleRunnerTest, TellsRulesTheTime) {
