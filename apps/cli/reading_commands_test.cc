@@ -347,6 +347,18 @@ TEST_F(ReadingCommands, WatchContinuesAfterItsOnlyRuleHasFired) {
             HasSubstr("no new step for 300 s")));
 }
 
+TEST_F(ReadingCommands, WatchRepeatsNoStatusWithoutANewStep) {
+  const std::string cut_off = folder_.path("cut_off");
+  record_run(cut_off, kVanishing, /*ends=*/false);
+  const std::string err =
+      with_sleeps_of(std::chrono::minutes(1),
+                     {"watch", cut_off, "--rule", "VanishingGradient",
+                      "--timeout", "3600"})
+          .err;
+  EXPECT_NE(err.find(": step 9, "), err.npos);
+  EXPECT_EQ(err.find(": step 9, "), err.rfind(": step 9, ")) << err;
+}
+
 TEST_F(ReadingCommands, WatchSaysAtOnceWhatItWaitsFor) {
   const Spoken spoken =
       with_sleeps_of(std::chrono::seconds(1),
