@@ -57,12 +57,12 @@ hook.close()
 """
 
 
-def check_kept(run):
-    """The step of the first NaN and its neighbors outlive the steps around them."""
+def check_kept(run, after=60):
+    """The step of the first NaN and the saved steps before and `after` it outlive the others."""
     cost = json.loads((run / "run.json").read_text())["attempts"][0]["cost"]
     assert cost["removed_steps"] > 10
     steps = create_trial(str(run)).steps()
-    assert {40, 50, 60} <= set(steps), steps
+    assert {40, 50, after} <= set(steps), steps
     assert not {30, 70, 110, 210} & set(steps), steps
 
 
@@ -70,7 +70,7 @@ def test_the_step_of_the_first_nan_survives_the_limit_of_a_launched_training(tmp
     result = result_of(tmp_path, LIMITED + TRAINING + LAUNCHED)
     [fired] = (each for each in result["verdicts"] if each["rule"] == "ExplodingTensor")
     assert fired["step"]["global"] == 50
-    check_kept(tmp_path / "run")
+    check_kept(tmp_path / "run", after=51)  # saved because a gradient leapt
 
 
 def test_the_step_of_the_first_nan_survives_the_limit_of_a_watched_training(tmp_path):
