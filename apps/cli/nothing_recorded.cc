@@ -75,8 +75,12 @@ std::string of_python(const std::string& python, const Clock& clock) {
         "package 'smdebug'",
         kModel, python);
   }
-  if (*has)
-    return fmt::format("smdebug recognized no training of a {}", kModel);
+  if (*has) {
+    return fmt::format(
+        "smdebug recognized no training of a {}; check that the training loop "
+        "runs, and that it calls the model as model(x)",
+        kModel);
+  }
   return fmt::format(
       "'{}' does not have the package 'smdebug': install it with '{} -m pip "
       "install .' in the source folder of smdebug",
