@@ -27,7 +27,7 @@ ScalarNotes::ScalarNotes(SessionContext& context, RunLifecycle& run,
                          CaptureSink& sink, LeapWatch& leaps)
     : context_(context), run_(run), sink_(sink), leaps_(leaps) {}
 
-const ScalarName* ScalarNotes::series(std::string_view name, bool may_leap) {
+const ScalarName* ScalarNotes::series(std::string_view name, bool is_loss) {
   const auto known = by_name_.find(name);
   if (known != by_name_.end()) return &known->second;
   noted_.resize(kBuffer);
@@ -41,11 +41,18 @@ const ScalarName* ScalarNotes::series(std::string_view name, bool may_leap) {
   }
   const auto number = static_cast<std::uint32_t>(names_.size());
   names_.push_back(std::make_shared<const std::string>(std::move(text)));
-  auto recent = may_leap ? std::make_unique<RecentValues>() : nullptr;
-  return &by_name_
-              .emplace(name,
-                       ScalarName{names_.back(), number, std::move(recent)})
-              .first->second;
+  ScalarName series{names_.back(), number, is_loss, nullptr};
+  if (is_loss && watches_leaps_)
+    series.recent = std::make_unique<RecentValues>();
+  return &by_name_.emplace(name, std::move(series)).first->second;
+}
+
+void ScalarNotes::watch_leaps() {
+  watches_leaps_ = true;
+  for (auto& [name, series] : by_name_) {
+    if (series.is_loss && !series.recent)
+      series.recent = std::make_unique<RecentValues>();
+  }
 }
 
 void ScalarNotes::begin_step(bool is_recorded) {

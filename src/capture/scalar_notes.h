@@ -24,7 +24,8 @@ namespace smdebug {
 // The state behind a `ScalarSlot`.
 struct ScalarName {
   std::shared_ptr<const std::string> text;
-  std::uint32_t number;                  // of the series
+  std::uint32_t number;  // of the series
+  bool is_loss;
   std::unique_ptr<RecentValues> recent;  // null: its leaps are not watched
 };
 
@@ -35,9 +36,10 @@ class ScalarNotes {
               LeapWatch& leaps);
 
   // Creates the series on first use. Samples under a name that cannot be
-  // written are ignored. `may_leap` is for losses whose leaps are watched, and
-  // has an effect on the first use.
-  const ScalarName* series(std::string_view name, bool may_leap);
+  // written are ignored. `is_loss` has an effect on the first use.
+  const ScalarName* series(std::string_view name, bool is_loss);
+  // From now on, reports the losses of training steps to the LeapWatch.
+  void watch_leaps();
 
   // In the training step. A call allocates only if the buffer is full.
   void note(const ScalarName& series, double value) {
@@ -101,7 +103,8 @@ class ScalarNotes {
   std::vector<NotedScalar> noted_;  // empty before the first series
   std::size_t used_ = 0;
   bool is_recording_ = false;  // the open step
-  Step first_step_ = -1;       // -1: none has begun
+  bool watches_leaps_ = false;
+  Step first_step_ = -1;  // -1: none has begun
   std::chrono::nanoseconds began_at_{0};
   std::chrono::nanoseconds handed_over_at_{0};
   bool has_handed_over_ = false;

@@ -293,9 +293,8 @@ void Session::set_facts(RunFacts facts) { impl_->facts.set(std::move(facts)); }
 
 ScalarSlot Session::scalar(std::string_view name) {
   const Plan& plan = impl_->slots.plan();
-  const bool may_leap = impl_->context.config.steps_after_leap > 0 &&
-                        plan.save_spec(plan.match(name)).is_loss;
-  return {impl_.get(), impl_->scalars.series(name, may_leap)};
+  const bool is_loss = plan.save_spec(plan.match(name)).is_loss;
+  return {impl_.get(), impl_->scalars.series(name, is_loss)};
 }
 
 void Session::keep_step(Step step) {

@@ -80,8 +80,10 @@ CollectionSet StepLifecycle::take_due() {
 void StepLifecycle::start_run() {
   run_.start();
   sink_.set_recorder(run_.recorder());
-  if (context_.worker.count == 1)
-    leaps_.set_steps(context_.config.steps_after_leap);
+  const std::uint32_t steps = context_.config.steps_after_leap;
+  if (steps == 0 || context_.worker.count > 1) return;
+  leaps_.set_steps(steps);
+  scalars_.watch_leaps();
 }
 
 void StepLifecycle::use_pending_plan() {
