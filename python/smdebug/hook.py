@@ -434,7 +434,7 @@ class BaseHook(ProfilerCalls):
         self._is_open = False
         self._was_closed = True
         current_hook.closed(self)
-        if not self._has_begun and not self.status().error and not self._is_reason_known():
+        if not self._has_begun and not self.status().error and not self._was_refused():
             _logger.warning("run '%s': %s", self.out_dir, self._reason_of_no_step())
         was_active = False
         with self._isolate("close"):
@@ -678,17 +678,17 @@ class BaseHook(ProfilerCalls):
     def _reason_of_no_step(self) -> str:
         if self._raised:
             return f"no step was recorded: {self._raised.__name__} was raised before the first step"
+        if self._has_warned_of_no_step:
+            return "no step was recorded, see the warning above"
         return f"no step was recorded: {self._why_no_step()}"
 
     def _why_no_step(self) -> str:
         """Why no step began, or what to do so that one begins."""
         return self.advice
 
-    def _is_reason_known(self) -> bool:
-        """Whether the user has read why no step was recorded: in a warning, or in an error of
-        smdebug."""
-        by_error = self._raised is not None and issubclass(self._raised, SMDebugError)
-        return self._has_warned_of_no_step or by_error
+    def _was_refused(self) -> bool:
+        """Whether an error of smdebug ended the program, which names the mistake."""
+        return self._raised is not None and issubclass(self._raised, SMDebugError)
 
     def _warn_of_no_step(self, finding: str) -> None:
         """Logs what was found, and what to do so that steps are recorded."""

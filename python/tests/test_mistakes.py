@@ -119,11 +119,13 @@ def test_a_registered_model_that_is_never_called_is_named(tmp_path, capfd):
     assert "call hook.register_module(model)" not in logged
 
 
-def test_a_missing_registration_is_told_once(tmp_path, capfd):
+def test_the_advice_on_a_missing_registration_is_given_once(tmp_path, capfd):
     hook = smd.Hook(tmp_path / "run")
     train(Net(), 1)
     hook.close()
-    assert capfd.readouterr().err.count("warning") == 1
+    said = capfd.readouterr().err
+    assert said.count("call hook.register_module(model)") == 1
+    assert said.count("no step was recorded, see the warning above") == 1
 
 
 def test_an_error_of_smdebug_before_the_first_step_is_told_once(tmp_path, capfd):
