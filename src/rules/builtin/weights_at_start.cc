@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "smdebug/base/try.h"
+#include "smdebug/core/tensor_names.h"
 
 #include "base/strings.h"
 #include "rules/engine/coming_facts.h"
@@ -147,6 +149,21 @@ class WeightsAtStart : public Rule {
     workers_[std::string(name)].coming.add(facts);
   }
 
+  Outcome on_scalars(std::string_view name,
+                     std::span<const ScalarSeriesView> series) override {
+    Worker& worker = workers_[std::string(name)];
+    for (const ScalarSeriesView& one : series) {
+      if (one.samples.empty()) continue;
+      worker.series_until =
+          std::max(worker.series_until, one.samples.back().step.global);
+      if (one.name.starts_with(name_parts::kLearningRate)) {
+        worker.first_update =
+            std::min(worker.first_update, one.samples.front().step.global);
+      }
+    }
+    return no_finding();
+  }
+
   Outcome on_step(const RuleStep& step) override {
     if (!counted_step(step.step, std::nullopt)) return no_finding();
     if (step.step.global > last_) {
@@ -176,6 +193,11 @@ class WeightsAtStart : public Rule {
       return found;
     }
     if (has_judged()) return no_finding();
+    if (were_updated_) {
+      return Error{Error::Code::not_found,
+                   "nothing to judge: an optimizer had acted before the first "
+                   "step with the weights of a layer and their gradients"};
+    }
     return Error{Error::Code::unsupported,
                  "nothing to judge: no training step has the weights of a "
                  "layer and their gradients"};
@@ -190,6 +212,15 @@ class WeightsAtStart : public Rule {
     StepId first;             // the step that is judged
     std::size_t waiting = 0;  // steps since then
     bool is_judged = false;
+    Step first_update = std::numeric_limits<Step>::max();
+    Step series_until = -1;  // -1: there is no series
+
+    // The series of a live run arrive late.
+    bool awaits_series() const {
+      return first.global > 0 && series_until >= 0 &&
+             series_until < first.global;
+    }
+    bool was_updated() const { return first_update < first.global; }
 
     // The loss of the step, if there is no doubt which it is.
     std::optional<double> loss() const {
@@ -238,8 +269,9 @@ class WeightsAtStart : public Rule {
       while (auto facts = worker.coming.take_before(next)) {
         worker.facts = std::move(facts);
       }
-      const bool is_last = next == std::numeric_limits<Step>::max() ||
-                           ++worker.waiting == kMostWaiting;
+      const bool is_end = next == std::numeric_limits<Step>::max();
+      if (worker.awaits_series() && !is_end) continue;
+      const bool is_last = is_end || ++worker.waiting == kMostWaiting;
       if (!is_last && !(worker.facts && loss_of_zeros(*worker.facts))) continue;
       worker.is_judged = true;
       if (auto found = judge(worker, name)) return found;
@@ -248,6 +280,10 @@ class WeightsAtStart : public Rule {
   }
 
   std::optional<Finding> judge(const Worker& worker, std::string_view name) {
+    if (worker.was_updated()) {
+      were_updated_ = true;
+      return std::nullopt;
+    }
     Beginning beginning;
     const RunFacts* facts = worker.facts ? &*worker.facts : nullptr;
     beginning.layers = worker.weights.layers(facts);
@@ -363,6 +399,7 @@ class WeightsAtStart : public Rule {
   std::span<const Advice, 4> advice_;
   std::map<std::string, Worker, std::less<>> workers_;
   Step last_ = -1;
+  bool were_updated_ = false;  // the weights of a worker, before its step
 };
 
 }  // namespace

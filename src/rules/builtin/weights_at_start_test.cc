@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <functional>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -246,6 +247,43 @@ TEST(WeightsAtStart, AreThoseOfATrainingStep) {
   rule.fires_at(step_with({{0, 0}, {0, 0.1}}, 1));
   EXPECT_TRUE(rule.fires_at(step_with({{}, {}}, 2)));
   EXPECT_EQ(rule.verdict().evidence[0].step.global, 1);
+}
+
+// Notes that an optimizer acts in each step from `first` until before `end`.
+void note_updates(RuleHarness& rule, Step first, Step end) {
+  std::vector<ScalarSample> samples;
+  for (Step step = first; step < end; ++step)
+    samples.push_back({{step, Mode::train, step}, 0.1});
+  rule.notes(std::vector<ScalarSeriesView>{{"learning_rate/Adam/0", samples}},
+             "worker_0");
+}
+
+// As in reinforcement learning: the first episode calls the model several
+// times, and the gradients that are saved first are later ones.
+TEST(WeightsAtStart, AreNotThoseAfterAnUpdate) {
+  for (const bool is_late : {false, true}) {
+    RuleHarness rule(kRule, kTuned);
+    const RunFacts facts = classifier();
+    rule.knows(facts, "worker_0");
+    note_updates(rule, 11, 12);
+    if (!is_late) note_updates(rule, 12, 30);
+    const std::vector<Layer> large = {{1, 3}, {1, 3}};
+    EXPECT_FALSE(rule.fires_at(step_with(large, 20, 70)));
+    EXPECT_FALSE(rule.fires_at(step_with(large, 21, 70)));
+    if (is_late) note_updates(rule, 12, 30);
+    EXPECT_FALSE(rule.fires_at(step_with(large, 22, 70)));
+    EXPECT_THAT(rule.finish().message,
+                HasSubstr("an optimizer had acted before the first step"));
+  }
+}
+
+TEST(WeightsAtStart, MayBeThoseOfALaterStepThatIsTheFirstToUpdateThem) {
+  RuleHarness rule(kRule, kTuned);
+  const RunFacts facts = classifier();
+  rule.knows(facts, "worker_0");
+  note_updates(rule, 11, 30);
+  rule.fires_at(step_with({{1, 3}, {1, 3}}, 11, 70));
+  EXPECT_TRUE(rule.fires_at(step_with({{}, {}}, 12)));
 }
 
 TEST(WeightsAtStart, HaveLimits) {
