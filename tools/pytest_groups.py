@@ -23,6 +23,7 @@ ALONE = {
     "python/tests/test_keras_on_torch.py": "selects Keras's backend for the process",
     "python/tests/test_pytorch_device_copies.py": "replaces torch's DLPack exchange table",
     "python/tests/test_pytorch_device_statistics.py": "replaces torch's DLPack exchange table",
+    "python/tests/test_tensor_kinds_on_device.py": "replaces torch's DLPack exchange table",
 }
 # Folders whose files each run in a process forked after the imports of the named file
 # (run_forked.py): some split the CPU before TensorFlow starts, which happens once per process.

@@ -212,8 +212,7 @@ class BaseHook(ProfilerCalls):
     def get_collection(self, name: str, create: bool = True) -> Collection:
         """The collection of that name. With `create`, an empty one is made if it does not exist;
         otherwise raises SMDebugError."""
-        if not isinstance(name, str):
-            raise SMDebugTypeError(f"a collection's name must be text, found {name!r}")
+        name = checked_name("a collection's name", name)
         if name not in self._collections:
             built_in = self._framework.find(name)
             if built_in is None and not create:

@@ -314,3 +314,58 @@ def test_a_launched_script_is_recorded_as_one_of_keras(tmp_path, out_dir):
     assert trial.tensor(gradients[0]).steps(mode=smd.modes.TRAIN) == [0, 2, 4, 6, 8, 10]
     # With the end of the second epoch.
     assert trial.tensor("loss").steps(mode=smd.modes.TRAIN) == [0, 2, 4, 6, 8, 9, 10]
+
+
+# Name -> (makes a value of Keras on torch, the array that it is saved as, None: it is skipped).
+VALUES = {
+    "tensor": (lambda: torch.ones(2), [1, 1]),
+    "tensor of one element": (lambda: torch.tensor(1.5), 1.5),
+    "Parameter": (lambda: torch.nn.Parameter(torch.ones(2)), [1, 1]),
+    "bfloat16": (lambda: torch.ones(2, dtype=torch.bfloat16), [1, 1]),
+    "variable of Keras": (lambda: keras.Variable([1.0, 2.0]), [1, 2]),
+    "variable of one element": (lambda: keras.Variable(1.5), 1.5),
+    "COO": (lambda: torch.eye(2).to_sparse(), np.eye(2)),
+    "list of numbers": (lambda: [1, 2], [1, 2]),
+    "meta": (lambda: torch.ones(2, device="meta"), None),
+    "KerasTensor": (lambda: keras.Input((2,)), None),
+    "layer": (lambda: L.Dense(1), None),
+}
+
+
+class SavesValues(keras.callbacks.Callback):
+    """Saves every value of the table, and adds it to a collection, at the end of each batch."""
+
+    def __init__(self, hook):
+        super().__init__()
+        self.hook = hook
+
+    def on_train_batch_end(self, batch, logs=None):
+        for name, (make, expected) in VALUES.items():
+            value = make()
+            self.hook.save_tensor(name, value)
+            self.hook.record_tensor_value(f"record {name}", value)
+            try:
+                self.hook.save_scalar(name, value)
+            except SMDebugTypeError:
+                assert np.size(expected) != 1 or expected is None
+            try:
+                self.hook.add_to_collection("mine", value)
+            except SMDebugTypeError:
+                assert "variable" not in name and name != "KerasTensor"
+
+
+def test_every_kind_of_value_is_saved_or_skipped_and_fit_goes_on(out_dir):
+    hook = recorder(out_dir, ["metrics"])
+    model = made()
+    history = fitted(None, made())
+    assert fitted(hook, model, callbacks=[hook, SavesValues(hook)]) == history
+    trial = closed(hook)
+    assert trial.steps(mode=smd.modes.TRAIN) == list(range(5))
+    for name, (_, expected) in VALUES.items():
+        if expected is None:
+            assert name in hook.status().skipped and name not in trial.tensor_names()
+            continue
+        for each in (name, f"record {name}"):
+            np.testing.assert_array_equal(trial.tensor(each).value(4), np.asarray(expected))
+        is_number = np.size(expected) == 1
+        assert (f"scalar/{name}" in trial.tensor_names()) == is_number

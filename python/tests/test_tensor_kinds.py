@@ -73,11 +73,18 @@ class Wrapper(torch.Tensor):
         return "Wrapper"
 
 
-def fake():
+def fake(device=None):
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     with FakeTensorMode():
-        return torch.empty(2, 2)
+        return torch.empty(2, 2, device=device)
+
+
+def fake_parameter():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        return torch.nn.Linear(2, 2).weight
 
 
 def inference():
@@ -188,7 +195,12 @@ SKIPPED = {
     "meta": (lambda: X.to("meta"), "a meta tensor has a shape but no elements"),
     "meta parameter": (lambda: torch.nn.Parameter(X.to("meta")), "a meta tensor"),
     "meta DTensor": (lambda: local(X.to("meta"), Shard(0)), "a meta tensor"),
+    "meta COO": (lambda: torch.sparse_coo_tensor(size=(2, 2), device="meta"), "Meta"),
+    "expanded meta": (lambda: torch.ones(2, device="meta").expand(3, 2), "a meta tensor"),
     "fake": (fake, "a FakeTensor has a shape but no elements"),
+    "fake of a GPU": (lambda: fake("cuda"), "a FakeTensor has a shape but no elements"),
+    "fake of meta": (lambda: fake("meta"), "has a shape but no elements"),
+    "fake parameter": (fake_parameter, "a FakeTensor has a shape but no elements"),
     "parameter of a lazy module": (
         lambda: torch.nn.LazyLinear(3).weight,
         "before the first call of its module",
@@ -211,6 +223,7 @@ SKIPPED = {
         "index out of range",
     ),
 }
+FAILING, REASON = "subclass whose operators fail", "the operator failed"
 NAMES = ("tensor", "record_output_0", "Gives_output_0", "Gives_output_1")
 
 
@@ -347,3 +360,50 @@ def test_a_message_about_a_tensor_without_memory_does_not_read_it(out_dir):
             hook.get_collection("mine").add_module_tensors(freed())
         with pytest.raises(SMDebugTypeError, match="an object of type builtins.dict"):
             hook.save_tensor("t", {"a": [freed()]})
+
+
+def kept_scalar(out_dir, value):
+    """The hook after `value` was saved as a scalar in a step, and whether it was refused."""
+    hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=1))
+    hook.register_module(torch.nn.Linear(1, 1))
+    is_refused = False
+    with no_warning_of_torch():
+        for _ in range(2):
+            try:
+                hook.save_scalar("s", value)
+            except SMDebugTypeError as error:
+                assert "'s' must be one number" in str(error)
+                is_refused = True
+        hook.save_scalar("sound", 1)
+        hook.close()
+    assert hook.status().error is None
+    assert read(out_dir).tensor("scalar/sound").value(0).tolist() == [1]
+    return hook, is_refused
+
+
+def number_in(expected):
+    """The number that a scalar of these elements is, None if they are not one real number."""
+    found = np.asarray(expected)
+    is_number = found.size == 1 and found.dtype.kind in "fiub"
+    return float(found.reshape(())) if is_number else None
+
+
+@pytest.mark.parametrize("kind", SAVED)
+def test_a_scalar_of_a_kind_that_is_saved_is_its_one_element_or_refused(out_dir, kind):
+    make, expected = SAVED[kind]
+    hook, is_refused = kept_scalar(out_dir, quietly(make))
+    number = number_in(expected)
+    if kind == FAILING:
+        assert hook.status().skipped == {"scalar/s": "its value cannot be read: " + REASON}
+    else:
+        assert is_refused == (number is None) and hook.status().skipped == {}
+    if number is not None:
+        assert read(out_dir).tensor("scalar/s").value(0).tolist() == [number]
+
+
+@pytest.mark.parametrize("kind", SKIPPED)
+def test_a_scalar_of_a_kind_without_elements_is_skipped_or_refused(out_dir, kind, capfd):
+    hook, is_refused = kept_scalar(out_dir, quietly(SKIPPED[kind][0]))
+    assert set(hook.status().skipped) == (set() if is_refused else {"scalar/s"})
+    assert capfd.readouterr().err.count("'scalar/s' is not saved") == (0 if is_refused else 1)
+    assert "scalar/s" not in read(out_dir).tensor_names()

@@ -15,6 +15,34 @@ ODD = (
     lambda collection: collection.add(tf.Variable(1.0, name="stranger")),
     lambda collection: collection.add(tf.constant(1.0)),
 )
+LOOP = [STRANGER.name]
+LOOP.append(LOOP)
+ODD_IN_SESSIONS = (
+    *ODD,
+    lambda collection: collection.add(in_graph(lambda: tf.constant(1.0))),
+    lambda collection: collection.add(in_graph(lambda: tf.constant(1.0).op)),
+    lambda collection: collection.add(in_graph(tf.no_op)),
+    lambda collection: collection.add(in_graph(lambda: tf.compat.v1.placeholder(tf.float32))),
+    lambda collection: collection.add(
+        in_graph(lambda: tf.compat.v1.Variable(1.0, use_resource=False))
+    ),
+    lambda collection: collection.add(
+        in_graph(lambda: tf.IndexedSlices(tf.ones((1, 2)), [0], [3, 2]))
+    ),
+    lambda collection: collection.add(in_graph(lambda: tf.SparseTensor([[0]], [1.0], (2,)))),
+    lambda collection: collection.add(tf.compat.v1.get_default_graph()),
+    lambda collection: collection.add(LOOP),
+    lambda collection: collection.add_for_mode(in_graph(tf.no_op), "train"),
+    lambda collection: collection.add_keras_layer(STRANGER, inputs=np.ones(2)),
+)
+
+
+def in_graph(make):
+    """What `make` makes in the graph of a session, or in another one if it is not open for new
+    operations."""
+    graph = tf.compat.v1.get_default_graph()
+    with (tf.Graph() if graph.finalized or tf.executing_eagerly() else graph).as_default():
+        return make()
 
 
 def make_model():
@@ -121,7 +149,7 @@ def test_a_list_among_the_names_of_collections_does_not_end_the_recording(out_di
 
 @pytest.mark.parametrize("seed", seeds(16))
 def test_a_session_is_the_same_whatever_its_hook_is_told(seed, out_dir):
-    configuration = Configuration(seed)
+    configuration = Configuration(seed, ODD_IN_SESSIONS)
     hook = configuration.hook(smd.SessionHook, out_dir)
     configuration.edit(hook)
     assert ran(hook, configuration) == ran(None, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mxnet import gluon
 
+from smdebug.booleans import as_flag
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
 from smdebug.exceptions import SMDebugTypeError
@@ -24,7 +25,8 @@ class Collection(BaseCollection):
         """
         if not isinstance(block, gluon.Block):
             raise SMDebugTypeError(f"add_block_tensors takes a gluon.Block, found {shown(block)}")
-        self.block_tensors().append((block, inputs, outputs))
+        sides = as_flag("inputs", inputs), as_flag("outputs", outputs)
+        self.block_tensors().append((block, *sides))
         self.mark_edited()
 
     def block_tensors(self) -> list[tuple[gluon.Block, bool, bool]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
+from smdebug.booleans import as_flag
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
 from smdebug.exceptions import SMDebugTypeError
@@ -26,7 +27,8 @@ class Collection(BaseCollection):
             raise SMDebugTypeError(
                 f"add_module_tensors takes a torch.nn.Module, found {shown(module)}"
             )
-        self.module_tensors().append((module, inputs, outputs))
+        sides = as_flag("inputs", inputs), as_flag("outputs", outputs)
+        self.module_tensors().append((module, *sides))
         self.mark_edited()
 
     def module_tensors(self) -> list[tuple[nn.Module, bool, bool]]:

@@ -1,10 +1,13 @@
 """TensorFlow's `Collection`: it also takes variables, tensors and layers themselves."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from smdebug import _core
 from smdebug._core import ModeKeys
+from smdebug.array_values import NotTaken, check_depth
+from smdebug.booleans import as_flag
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
 from smdebug.exceptions import SMDebugTypeError
@@ -19,13 +22,9 @@ class Collection(BaseCollection):
 
     def add(self, arg: Any) -> None:
         """Adds a variable, a tensor of a graph or of a functional model, an operation, or a list,
-        tuple or set of them. Raises SMDebugTypeError for an object without a name, such as a tensor
-        of eager code."""
-        if isinstance(arg, (list, tuple, set)):
-            for each in arg:
-                self.add(each)
-            return
-        self.added_patterns().append(_pattern_of(arg))
+        tuple or set of them. Raises SMDebugTypeError for anything else, such as a layer or a tensor
+        of eager code, which has no name; nothing is added then."""
+        self.added_patterns().extend([_pattern_of(each) for each in _members(arg)])
         self.mark_edited()
 
     def add_for_mode(self, arg: Any, mode: ModeKeys | None = None) -> None:
@@ -40,7 +39,8 @@ class Collection(BaseCollection):
         SMDebugTypeError if `layer` is not a layer."""
         if not _is_layer(layer):
             raise SMDebugTypeError(f"add_keras_layer takes a Keras layer, found {shown(layer)}")
-        self.added_layers().append((layer, inputs, outputs))
+        sides = as_flag("inputs", inputs), as_flag("outputs", outputs)
+        self.added_layers().append((layer, *sides))
         self.mark_edited()
 
     def added_patterns(self) -> list[str]:
@@ -58,23 +58,55 @@ def _is_layer(thing):
     )
 
 
+def _members(arg: Any) -> Iterator[Any]:
+    """Yields `arg`, or the members of a list of lists."""
+    if type(arg).__name__ == "PartitionedVariable":
+        arg = list(arg)
+    if not isinstance(arg, (list, tuple, set)):
+        yield arg
+        return
+    try:
+        check_depth(arg)
+    except NotTaken as why:
+        raise SMDebugTypeError(f"a collection does not take this list: {why}") from None
+    for each in arg:
+        yield from _members(each)
+
+
 def _pattern_of(thing):
     """Returns a regular expression for the names of `thing` in a run."""
     history = getattr(thing, "_keras_history", None)
     if history is not None:  # of a functional model: the layer that makes it
         layer = getattr(history, "layer", None) or history.operation
         return layer_pattern(_core.layer_outputs_name(layer.name))
-    try:
-        if not isinstance(thing.name, str):
-            raise AttributeError
-        name = names.variable_name(thing) if hasattr(thing, "assign") else thing.name
-    except AttributeError:  # a tensor of eager code raises here
+    if _is_layer(thing):
+        raise SMDebugTypeError(
+            f"a layer has several tensors, found {shown(thing)}; add its weights, or its inputs "
+            "and outputs with add_keras_layer"
+        )
+    is_variable = hasattr(thing, "assign") and hasattr(thing, "dtype")
+    name = _name_of(thing) if is_variable or _is_of_graph(thing) else None
+    if name is None:
         raise SMDebugTypeError(
             "a collection takes variables, tensors of a graph and operations, "
             f"found {shown(thing)}; "
             "a tensor of eager code has no name: save it with hook.save_tensor"
-        ) from None
+        )
+    name = names.variable_name(thing) if is_variable else name
     return f"^(?:(?:.*/)?weights/)?{re.escape(name)}$"
+
+
+def _is_of_graph(thing):
+    """Whether `thing` is a tensor or an operation of a graph; eager tensors raise when asked."""
+    try:
+        return thing.graph is not None and (hasattr(thing, "op") or hasattr(thing, "node_def"))
+    except Exception:
+        return False
+
+
+def _name_of(thing):
+    name = getattr(thing, "name", None)
+    return name if isinstance(name, str) else None
 
 
 def layer_pattern(name: str) -> str:

@@ -1,0 +1,53 @@
+"""Every kind of argument that the methods common to all collections take or refuse, for the
+adapters' tests of what is added to a collection."""
+
+import re
+
+import numpy as np
+
+from smdebug.collection import Collection
+
+
+class Text(str):
+    """Text of a class of the user."""
+
+
+# Name -> (the argument of `include`, the patterns that it adds).
+INCLUDED = {
+    "pattern": (lambda: "relu", ["relu"]),
+    "empty pattern": (lambda: "", [""]),
+    "text of numpy": (lambda: np.str_("relu"), ["relu"]),
+    "text of a class": (lambda: Text("relu"), ["relu"]),
+    "list": (lambda: ["relu", "^fc"], ["relu", "^fc"]),
+    "tuple": (lambda: ("relu",), ["relu"]),
+    "set": (lambda: {"relu"}, ["relu"]),
+    "empty list": (list, []),
+}
+# Name -> an argument that is neither a pattern, nor a name, nor a collection.
+ODD = {
+    "None": lambda: None,
+    "number": lambda: 3,
+    "bytes": lambda: b"relu",
+    "compiled pattern": lambda: re.compile("relu"),
+    "dict": lambda: {"relu": 1},
+    "list of numbers": lambda: [3],
+    "list of lists": lambda: [["relu"]],
+    "generator": lambda: (each for each in ["relu"]),
+    "array": lambda: np.ones(2),
+    "array of text": lambda: np.array(["relu"]),
+    "class": lambda: Collection,
+    "object": object,
+}
+# Values of the flags `inputs` and `outputs`, and values that have no truth.
+FLAGS = {"True": True, "0": 0, "no": "no", "None": None, "array of one": np.ones(1)}
+OFF = ("0", "no", "None")
+NO_FLAGS = {"array of two": np.ones(2), "array of objects": np.array([None, 1], object)}
+
+
+def members_of(collection):
+    """What a collection holds, to see that a refused call has changed nothing."""
+    added = [
+        list(getattr(collection, name, list)())
+        for name in ("module_tensors", "block_tensors", "added_patterns", "added_layers")
+    ]
+    return list(collection.include_regex), set(collection.tensor_names), added
