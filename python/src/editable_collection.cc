@@ -34,11 +34,37 @@ void check_pattern(const std::string& collection, const std::string& pattern) {
   }
 }
 
-bool is_list_of_text(nb::handle value) {
-  if (!PyList_Check(value.ptr()) && !PyTuple_Check(value.ptr()) &&
-      !PySet_Check(value.ptr())) {
-    return false;
+// `value` for a message: its type if its repr could read a tensor's elements.
+std::string shown(nb::handle value) {
+  return nb::cast<std::string>(
+      nb::module_::import_("smdebug.hook_arguments").attr("shown")(value));
+}
+
+// Raises for text that cannot be encoded in UTF-8, such as half of a surrogate
+// pair.
+void check_encodable(const std::string& collection, nb::handle text) {
+  if (PyUnicode_AsUTF8AndSize(text.ptr(), nullptr) != nullptr) return;
+  PyErr_Clear();
+  raise_value_error("collection '" + collection + "': " + repr_of(text) +
+                    " cannot be encoded in UTF-8; write it without escapes of "
+                    "surrogates");
+}
+
+void check_tensor_name(const std::string& collection, nb::handle name) {
+  if (!PyUnicode_Check(name.ptr())) {
+    raise_type_error("collection '" + collection +
+                     "' takes the name of a tensor, found " + shown(name));
   }
+  check_encodable(collection, name);
+}
+
+bool is_list(nb::handle value) {
+  return PyList_Check(value.ptr()) || PyTuple_Check(value.ptr()) ||
+         PyAnySet_Check(value.ptr());
+}
+
+bool is_list_of_text(nb::handle value) {
+  if (!is_list(value)) return false;
   for (nb::handle each : value) {
     if (!PyUnicode_Check(each.ptr())) return false;
   }
@@ -55,9 +81,10 @@ nb::list checked_patterns(const std::string& collection, nb::handle patterns) {
   } else {
     raise_type_error("collection '" + collection +
                      "' takes a pattern or a list of patterns, found " +
-                     repr_of(patterns));
+                     shown(patterns));
   }
   for (nb::handle pattern : found) {
+    check_encodable(collection, pattern);
     check_pattern(collection, nb::cast<std::string>(pattern));
   }
   return found;
@@ -70,19 +97,22 @@ bool is_true(nb::handle value) {
 }
 
 void set_include_regex(Collection& self, nb::handle value) {
-  const nb::list patterns =
-      is_true(value) ? checked_patterns(self.name, value) : nb::list();
+  const bool may_be_empty = value.is_none() || PyUnicode_Check(value.ptr()) ||
+                            PyBool_Check(value.ptr()) || is_list(value);
+  const nb::list patterns = may_be_empty && !is_true(value)
+                                ? nb::list()
+                                : checked_patterns(self.name, value);
   self.include_regex = edited_list(patterns, self.edits);
   ++self.edits->count;
 }
 
 void set_tensor_names(Collection& self, nb::handle value) {
-  const bool is_known = value.is_none() || PyList_Check(value.ptr()) ||
-                        PyTuple_Check(value.ptr()) ||
-                        PyAnySet_Check(value.ptr());
-  if (!is_known) {
+  if (!value.is_none() && !is_list(value)) {
     raise_type_error("tensor_names must be a list or a set, found " +
-                     repr_of(value));
+                     shown(value));
+  }
+  if (!value.is_none()) {
+    for (nb::handle name : value) check_tensor_name(self.name, name);
   }
   self.tensor_names =
       edited_set(value.is_none() ? nb::tuple() : nb::borrow(value), self.edits);
@@ -101,7 +131,7 @@ void set_save_config(Collection& self, nb::handle value) {
 void set_reduction_config(Collection& self, nb::handle value) {
   if (!value.is_none() && !nb::isinstance<ReductionConfig>(value)) {
     raise_type_error("reduction_config must be a ReductionConfig, found " +
-                     repr_of(value));
+                     shown(value));
   }
   self.edits->count = self.edits_made() + 1;
   self.reduction_config = nb::borrow(value);
@@ -204,6 +234,7 @@ void def_members(nb::class_<Collection>& cls) {
       .def(
           "add_tensor_name",
           [](Self& self, nb::object tname) {
+            check_tensor_name(self.name, tname);
             self.tensor_names.attr("add")(tname);
           },
           "tname"_a.none(),
@@ -212,6 +243,7 @@ void def_members(nb::class_<Collection>& cls) {
       .def(
           "remove_tensor_name",
           [](Self& self, nb::object tname) {
+            check_tensor_name(self.name, tname);
             self.tensor_names.attr("discard")(tname);
           },
           "tname"_a.none(),
@@ -221,7 +253,8 @@ void def_members(nb::class_<Collection>& cls) {
       .def(
           "has_tensor_name",
           [](const Self& self, nb::object tname) {
-            return PySet_Contains(self.tensor_names.ptr(), tname.ptr()) == 1;
+            return PyUnicode_Check(tname.ptr()) &&
+                   PySet_Contains(self.tensor_names.ptr(), tname.ptr()) == 1;
           },
           "tname"_a.none(),
           nb::sig("def has_tensor_name(self, tname: str) -> bool"),

@@ -206,3 +206,43 @@ def test_a_flag_without_a_truth_is_refused_and_changes_nothing(hook, flag, side)
 def test_half_of_a_surrogate_pair_in_a_collections_name_becomes_text(hook):
     assert hook.get_collection("mine\udc80") is hook.get_collection("mine\\udc80")
     step(hook, Net())
+
+
+NO_NAMES = {
+    "a number": 3,
+    "none": None,
+    "a list": ["fc.weight"],
+    "a tensor": torch.ones(2),
+    "a lazy parameter": torch.nn.parameter.UninitializedParameter(),
+}
+
+
+@pytest.mark.parametrize("kind", NO_NAMES)
+def test_the_name_of_a_tensor_is_text(kind):
+    collection = smd.Collection("mine")
+    for call in (collection.add_tensor_name, collection.remove_tensor_name):
+        with pytest.raises(SMDebugTypeError, match="'mine' takes the name of a tensor, found"):
+            call(NO_NAMES[kind])
+    assert not collection.has_tensor_name(NO_NAMES[kind])
+    with pytest.raises(SMDebugTypeError, match="takes the name of a tensor, found"):
+        collection.tensor_names = [NO_NAMES[kind]]
+    assert not collection.tensor_names
+
+
+@pytest.mark.parametrize("kind", ["a number", "a tensor", "a lazy parameter"])
+def test_a_pattern_is_text(kind):
+    collection = smd.Collection("mine")
+    with pytest.raises(SMDebugTypeError, match="takes a pattern or a list of patterns, found"):
+        collection.include_regex = NO_NAMES[kind]
+    with pytest.raises(SMDebugTypeError, match="takes a pattern or a list of patterns, found"):
+        collection.include(NO_NAMES[kind])
+    assert not collection.include_regex
+
+
+def test_text_that_cannot_be_encoded_is_refused():
+    collection = smd.Collection("mine")
+    for call in (collection.include, collection.add_tensor_name):
+        with pytest.raises(SMDebugValueError, match="cannot be encoded in UTF-8"):
+            call("half \udc80")
+    assert not collection.has_tensor_name("half \udc80")
+    assert not collection.include_regex and not collection.tensor_names

@@ -53,9 +53,12 @@ class Collection(BaseCollection):
 
 
 def _is_layer(thing):
-    return callable(getattr(thing, "call", None)) and isinstance(
-        getattr(thing, "weights", None), list
-    )
+    try:
+        return callable(getattr(thing, "call", None)) and isinstance(
+            getattr(thing, "weights", None), list
+        )
+    except ValueError:  # a model of Keras 2 that has not been built
+        return True
 
 
 def _members(arg: Any) -> Iterator[Any]:
