@@ -143,7 +143,7 @@ def test_the_last_step_of_a_hook_that_was_not_closed_is_saved_at_exit(tmp_path, 
 
 
 def warnings_in(logged):
-    return [line for line in logged if "regist" in line or "no step was recorded" in line]
+    return [line for line in logged if "register_module" in line or "no step was" in line]
 
 
 def test_a_forgotten_registration_is_logged_at_the_first_update_and_at_the_end(out_dir, logged):

@@ -501,7 +501,9 @@ def test_a_folder_that_is_a_file_is_reported_once_and_the_training_goes_on(tmp_p
     hook.register_module(model)
     train(model, 2)
     hook.close()
-    logged = [line for line in capfd.readouterr().err.splitlines() if "smdebug" in line]
+    lines = capfd.readouterr().err.splitlines()
+    # An earlier test of this process may have compiled a model, which is information.
+    logged = [line for line in lines if "smdebug" in line and ": info:" not in line]
     assert logged == [
         f"smdebug: error: nothing will be recorded: out_dir '{out_dir}' cannot be written: {text}"
     ]

@@ -53,7 +53,7 @@ def test_files_of_a_recorded_net_contain_nothing_of_smdebug(out_dir, tmp_path):
 
 
 def warnings_in(logged):
-    return [line for line in logged if "regist" in line or "no step was recorded" in line]
+    return [line for line in logged if "register_block" in line or "no step was" in line]
 
 
 def test_a_forgotten_registration_is_logged_at_the_first_update_and_at_the_end(out_dir, logged):
