@@ -1,5 +1,5 @@
-"""Every kind of argument that adds tensors to a collection of a hook for PyTorch: it is taken, or
-refused by the call itself and changes nothing; the training goes on as without it."""
+"""Every kind of argument that adds tensors to a collection of a hook for PyTorch: the call
+takes it, or refuses it and changes nothing. Neither affects the training."""
 
 import warnings
 

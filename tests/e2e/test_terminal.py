@@ -25,7 +25,7 @@ while time.monotonic() < end:
     optimizer.step()
     time.sleep(0.01)
 """
-# Writes a step in each 50 ms, without an end before it is told to.
+# Writes a step every 50 ms until it is killed.
 RECORDER = """
 import sys, time
 import numpy as np
@@ -96,7 +96,7 @@ def watch_command(run):
 
 
 def stop_after(seconds, tmp_path):
-    """The environment of a watch that is told to stop after some seconds."""
+    """The environment of a watch that receives the signal to stop after so many seconds."""
     signal = tmp_path / "stop"
     threading.Timer(seconds, signal.touch).start()
     return {"SAGEMAKER_ENV_RULE_STOP_SIGNAL_FILE": str(signal)}

@@ -4,8 +4,10 @@ adapters' tests of what is added to a collection."""
 import re
 
 import numpy as np
+import pytest
 
 from smdebug.collection import Collection
+from smdebug.exceptions import SMDebugTypeError
 
 
 class Text(str):
@@ -51,3 +53,16 @@ def members_of(collection):
         for name in ("module_tensors", "block_tensors", "added_patterns", "added_layers")
     ]
     return list(collection.include_regex), set(collection.tensor_names), added
+
+
+def check_is_refused_everywhere(hook, thing):
+    """Passes `thing`, which is neither a pattern, nor a name, nor a collection, to the methods that
+    each adapter has."""
+    before = {name: members_of(each) for name, each in hook.get_collections().items()}
+    with pytest.raises(SMDebugTypeError, match="takes a pattern or a list of patterns"):
+        hook.get_collection("default").include(thing)
+    with pytest.raises(SMDebugTypeError, match="expected a Collection"):
+        hook.add_collection(thing)
+    with pytest.raises(SMDebugTypeError, match="a collection's name must be text"):
+        hook.get_collection(thing)
+    assert {name: members_of(each) for name, each in hook.get_collections().items()} == before

@@ -96,7 +96,7 @@ def fit_in_a_cell(out_dir):
 
 
 def loop_in_a_cell(out_dir):
-    """The same with a loop of one's own."""
+    """Does the same with a loop that the user wrote."""
     model = make_model()
     hook = smd.KerasHook(out_dir, save_all=True, save_config=EVERY_STEP)
     hook.register_model(model)
