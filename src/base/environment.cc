@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <limits.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "smdebug/base/escape.h"
@@ -26,6 +27,13 @@ bool is_new_warning(std::string setting) {
   static std::set<std::string>* const known = new std::set<std::string>();
   const std::lock_guard lock(mutex);
   return known->insert(std::move(setting)).second;
+}
+
+double seconds_now(clockid_t clock) {
+  timespec now = {};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) +
+         static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 }  // namespace
@@ -79,20 +87,16 @@ std::optional<std::uint64_t> process_start_ticks(std::int64_t process_id) {
   return ticks;
 }
 
+// Linux counts the ticks with the clock that continues while the machine
+// sleeps. `btime` of /proc/stat is in whole seconds.
 std::optional<double> process_start_seconds(std::int64_t process_id) {
   const auto ticks = process_start_ticks(process_id);
   const long ticks_per_second = ::sysconf(_SC_CLK_TCK);
   if (!ticks || ticks_per_second <= 0) return {};
-  std::ifstream file("/proc/stat");
-  std::string word;
-  double boot_seconds = 0;
-  while (file >> word) {
-    if (word == "btime" && file >> boot_seconds) {
-      return boot_seconds + static_cast<double>(*ticks) /
-                                static_cast<double>(ticks_per_second);
-    }
-  }
-  return {};
+  const double age_seconds =
+      seconds_now(CLOCK_BOOTTIME) -
+      static_cast<double>(*ticks) / static_cast<double>(ticks_per_second);
+  return seconds_now(CLOCK_REALTIME) - age_seconds;
 }
 
 ProcessMark ProcessMark::of_this_process() {

@@ -28,7 +28,7 @@ std::int64_t process_id();
 // counts as not running.
 std::optional<std::uint64_t> process_start_ticks(std::int64_t process_id);
 
-// Same in seconds since the Unix epoch, accurate to about a second.
+// Same in seconds since the Unix epoch, accurate to a tick (10 ms).
 std::optional<double> process_start_seconds(std::int64_t process_id);
 
 // The process that wrote a file. It lets other processes find out whether the

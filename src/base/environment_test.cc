@@ -1,7 +1,8 @@
 #include "base/environment.h"
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
-#include <ctime>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -68,12 +69,27 @@ TEST(ProcessStartTicks, IsNoneForAProcessThatHasEndedButIsNotWaitedFor) {
 
 TEST(HostName, IsNotEmpty) { EXPECT_FALSE(host_name().empty()); }
 
-TEST(Environment, KnowsWhenThisProcessStarted) {
-  const auto started = process_start_seconds(process_id());
+double wall_seconds() {
+  return std::chrono::duration<double>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+TEST(Environment, KnowsToATickWhenAProcessStarted) {
+  constexpr double kTwoTicks = 0.02;
+  const double before = wall_seconds();
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  const double after = wall_seconds();
+  const auto started = process_start_seconds(child);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
   ASSERT_TRUE(started);
-  const double now = static_cast<double>(std::time(nullptr));
-  EXPECT_LE(*started, now + 2);
-  EXPECT_GT(*started, now - 3600);
+  EXPECT_GE(*started, before - kTwoTicks);
+  EXPECT_LE(*started, after + kTwoTicks);
   EXPECT_EQ(process_start_seconds(0), std::nullopt);
 }
 

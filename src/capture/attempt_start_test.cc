@@ -3,9 +3,12 @@
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include "base/environment.h"
 #include "base/result_matchers_testing.h"
 #include "capture/session_fixture_testing.h"
 #include "format/run_file.h"
@@ -391,6 +394,40 @@ TEST_F(LaterWorkerTest, GivesUpWaitingForAFirstWorkerThatNeverComes) {
   EXPECT_THAT(start_second_worker(), IsOkAndHolds(true));
   EXPECT_EQ(clock_.monotonic(), AttemptStart::kLongestWait);
   EXPECT_THAT(log_.text(), HasSubstr("has not moved its steps within 30 s"));
+}
+
+// A supervisor starts the processes again within a second after the old ones
+// began.
+TEST_F(LaterWorkerTest, WaitsIfTheOldAttemptBeganShortlyBeforeItsProcess) {
+  class CountedReads final : public ForwardingStorage {
+   public:
+    CountedReads(std::shared_ptr<Storage> inner, std::function<void()> on_third)
+        : ForwardingStorage(std::move(inner)), on_third_(std::move(on_third)) {}
+    Result<Bytes> read_whole(std::string_view key,
+                             std::uint64_t max_bytes) const override {
+      if (key == kRunFileKey && ++reads == 3) on_third_();
+      return ForwardingStorage::read_whole(key, max_bytes);
+    }
+    mutable std::atomic<int> reads = 0;
+
+   private:
+    std::function<void()> on_third_;
+  };
+  train_until_killed(2, 1);
+  const double began = *process_start_seconds(getpid());
+  record_attempt(began - 0.1);
+  const auto run = storage_;
+  const auto counted =
+      std::make_shared<CountedReads>(run, [&] { record_attempt(began + 0.1); });
+  storage_ = counted;
+  config_.include_workers = IncludeWorkers::all;
+  auto session = open();
+  session->set_worker(1, 2);
+  session->begin_step();
+  put(*session, "w", {2});
+  ASSERT_TRUE(session->close());
+  EXPECT_GE(counted->reads, 3);
+  storage_ = run;
 }
 
 // If the process ends between the two, readers see the step as missing.

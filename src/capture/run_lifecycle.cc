@@ -152,11 +152,10 @@ std::unique_ptr<AttemptStart> RunLifecycle::begin_attempt(
   attempt.is_first_worker = worker.is_first();
   attempt.worker = worker.name;
   if (run_record_) attempt.earlier = run_record_->number() - 1;
-  // The start of a process is known to a second.
   attempt.began_seconds =
       worker.is_grouped
           ? created_seconds_
-          : process_start_seconds(process_id()).value_or(created_seconds_) - 1;
+          : process_start_seconds(process_id()).value_or(created_seconds_);
   return std::make_unique<AttemptStart>(target, attempt, context_.clock,
                                         *logger_);
 }
