@@ -510,6 +510,18 @@ def test_a_folder_that_is_a_file_is_reported_once_and_the_training_goes_on(tmp_p
     assert hook.status().state == "failed"
 
 
+def test_a_location_that_is_no_folder_is_refused_with_the_name_of_the_argument():
+    with pytest.raises(NotImplementedError, match=r"^out_dir: cannot open 's3://bucket/run': "):
+        smd.Hook("s3://bucket/run")
+
+
+def test_a_folder_in_which_nobody_can_create_a_file_is_reported_when_the_hook_is_made(capfd):
+    hook = smd.Hook("/proc/run")
+    assert "no file can be created in '/proc'" in hook.status().error
+    hook.close()
+    assert "nothing will be recorded" in capfd.readouterr().err
+
+
 def configured(folder, monkeypatch, **parameters):
     """A hook of the configuration file that the environment names."""
     path = folder / "config.json"

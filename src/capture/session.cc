@@ -79,7 +79,9 @@ Status open_storages(SessionOptions& options) {
       return Error{Error::Code::invalid_argument,
                    "out_dir is empty: name a folder for the run"};
     }
-    SMD_TRY(options.storage, open_storage(config.out_dir, access));
+    auto opened = open_storage(config.out_dir, access);
+    if (!opened) return std::move(opened).error().within("out_dir");
+    options.storage = *std::move(opened);
   }
   if (!config.tensorboard_dir) {
     options.tensorboard = nullptr;

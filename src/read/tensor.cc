@@ -17,8 +17,8 @@ namespace {
 
 // Names the data that the run holds of a tensor whose elements it lacks.
 std::string kept_instead(const RunTable& table,
-                         std::span<const EntryId> same_step,
-                         const IndexEntry& entry) {
+                         std::span<const EntryId> same_step, EntryId id) {
+  const IndexEntry& entry = table.entry(id);
   std::vector<std::string> ops;
   for (EntryId id : same_step) {
     const IndexEntry& other = table.entry(id);
@@ -27,7 +27,9 @@ std::string kept_instead(const RunTable& table,
     }
   }
   if (!ops.empty()) return "only its reductions " + quoted_list(ops);
-  return "only its statistics or its shape";
+  return table.has_statistics(id)
+             ? "only its statistics, which give reductions such as its mean"
+             : "only its shape";
 }
 
 bool has_reduction(const RunTable& table, std::span<const EntryId> same_step,
@@ -258,7 +260,7 @@ Result<std::uint32_t> Tensor::find_record(const StepQuery& query) {
                            "{}; a hook saves them with a collection without "
                            "reductions",
                            name(), step_text(query.step, query.mode),
-                           kept_instead(table, same_step, entry))}
+                           kept_instead(table, same_step, id))}
       .with(detail, subject_of(name(), query));
 }
 

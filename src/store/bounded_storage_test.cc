@@ -8,7 +8,6 @@
 #include "smdebug/base/try.h"
 
 #include "store/backends.h"
-#include "tests/conformance/storage_suite.h"
 #include "tests/support/hanging_storage_testing.h"
 
 namespace smdebug {
@@ -16,11 +15,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
-
-INSTANTIATE_TEST_SUITE_P(Bounded, StorageSuite, testing::Values([] {
-                           return bounded_storage(
-                               make_memory_storage("memory://bounded"), {});
-                         }));
 
 // Makes one call of each kind; returns the first failure.
 Status make(StorageCall call, Storage& storage) {

@@ -1,13 +1,13 @@
 #include "smdebug/store/open_storage.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <system_error>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -72,6 +72,15 @@ Result<std::filesystem::path> existing_folder(
   return folder;
 }
 
+// Permissions do not tell everything: files in /proc cannot be created by
+// anyone. Sets `errno` if not.
+bool can_create_in(const std::filesystem::path& folder) {
+  std::string probe = (folder / ".smdebug-XXXXXX").string();
+  if (::mkdtemp(probe.data()) == nullptr) return false;
+  ::rmdir(probe.c_str());
+  return true;
+}
+
 }  // namespace
 
 Status check_writable(std::string_view location) {
@@ -81,8 +90,7 @@ Status check_writable(std::string_view location) {
   const auto whole = std::filesystem::absolute(path, unknown);
   if (unknown) return {};
   SMD_TRY(const std::filesystem::path folder, existing_folder(whole));
-  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0)
-    return {};
+  if (can_create_in(folder)) return {};
   return Error{
       Error::Code::io,
       fmt::format("no file can be created in '{}': {}", folder.string(),
@@ -101,9 +109,9 @@ Result<std::shared_ptr<Storage>> open_storage(std::string_view location,
   }
   if (const auto scheme = scheme_of(location)) {
     return Error{Error::Code::unsupported,
-                 fmt::format("cannot open '{}': smdebug cannot read or write "
-                             "'{}://'; use the path of a folder; to read a "
-                             "run that is elsewhere, copy it to one",
+                 fmt::format("cannot open '{}': smdebug reads and writes "
+                             "folders, not '{}://'; use the path of a folder, "
+                             "and copy the run with the tools of that storage",
                              location, *scheme)};
   }
   SMD_TRY(std::string path, expand_home(location));

@@ -27,9 +27,9 @@ TEST(OpenStorage, TakesAPathAndCreatesNothing) {
 
 TEST(OpenStorage, SaysWhatToDoAboutARunInTheCloud) {
   EXPECT_THAT(open_storage("s3://bucket/run").error().message,
-              HasSubstr("cannot read or write 's3://'; use the path of a "
-                        "folder; to read a run that is elsewhere, copy it to "
-                        "one"));
+              HasSubstr("reads and writes folders, not 's3://'; use the path "
+                        "of a folder, and copy the run with the tools of that "
+                        "storage"));
 }
 
 TEST(CheckWritable, TakesAFolderThatIsThereOrCanBeCreated) {
@@ -67,6 +67,17 @@ TEST(CheckWritable, NamesTheFolderThatTheUserMayNotWriteTo) {
                                            folder.path("a") +
                                            "': Permission denied");
   }
+}
+
+TEST(CheckWritable, NamesTheFolderInWhichNobodyCanCreateAFile) {
+  EXPECT_THAT(check_writable("/proc/run").error().message,
+              HasSubstr("no file can be created in '/proc': "));
+}
+
+TEST(CheckWritable, LeavesNothingInTheFolder) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(check_writable(folder.path("run")));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(OpenStorage, ExpandsTheHomeFolder) {

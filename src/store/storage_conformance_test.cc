@@ -1,4 +1,4 @@
-#include <filesystem>
+#include "smdebug/store/bounded_storage.h"
 
 #include "store/backends.h"
 #include "tests/conformance/storage_suite.h"
@@ -23,6 +23,10 @@ INSTANTIATE_TEST_SUITE_P(Memory, StorageSuite, testing::Values([] {
                          }));
 INSTANTIATE_TEST_SUITE_P(Local, StorageSuite,
                          testing::Values(make_local_in_temporary_folder));
+INSTANTIATE_TEST_SUITE_P(Bounded, StorageSuite, testing::Values([] {
+                           return bounded_storage(
+                               make_memory_storage("memory://bounded"), {});
+                         }));
 
 }  // namespace
 }  // namespace smdebug

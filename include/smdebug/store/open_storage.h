@@ -30,8 +30,8 @@ Result<std::shared_ptr<Storage>> open_storage(
 /// Returns whether files can be created at `location`, whose folder need not
 /// exist yet. Fails with `io`, naming the part of the path that is no folder
 /// ("'a/b' is a file, not a folder") or that this user may not write to, and
-/// with `invalid_argument` without a home folder. Creates nothing, and waits
-/// for the file system without a limit.
+/// with `invalid_argument` without a home folder. Leaves nothing behind, and
+/// waits for the file system without a limit.
 Status check_writable(std::string_view location);
 
 }  // namespace smdebug

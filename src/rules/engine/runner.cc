@@ -118,7 +118,10 @@ std::string not_found_text(const Rule& rule, const RuleNeeds& needs,
   }
   std::string text = fmt::format("looked for {}; {}", wanted_text(needs, rule),
                                  nearest_text(rule, needs, seen));
-  if (rule.framework().empty() || !rule.given().empty()) return text;
+  if (!rule.is_builtin() || !rule.given().empty()) return text;
+  text +=
+      fmt::format("; 'smdebug rules {}' shows how to choose them", rule.name());
+  if (rule.framework().empty()) return text;
   return fmt::format("{} judges the tensors of {}; {}", rule.name(),
                      rule.framework(), text);
 }
