@@ -1,5 +1,6 @@
 """`smdebug run` on Gluon scripts that know nothing of smdebug."""
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -28,6 +29,7 @@ if "hybrid" in sys.argv:
 loss = gluon.loss.L2Loss()
 trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01})
 x = mx.nd.random.uniform(shape=(16, 4))
+losses = []
 for step in range(20):
     with autograd.record():
         if "functional" in sys.argv:
@@ -38,9 +40,11 @@ for step in range(20):
     if "twice" in sys.argv:
         value.backward()
     trainer.step(16)
+    losses.append(float(value.mean().asscalar()))
     if step % 10 == 9:
         loss(net(x), mx.nd.ones((16, 1)))
 print("done", gluon.Block.__call__.__module__)
+print("losses", losses)
 """
 
 
@@ -84,6 +88,46 @@ def test_a_loss_that_no_block_gives_is_recorded_where_backward_starts(tmp_path, 
     losses = trial.tensor("loss_output_0")
     assert losses.steps(mode=smd.modes.TRAIN) == [*range(5), 10]
     assert np.asarray(losses.value(0, mode=smd.modes.TRAIN)).size == 1
+
+
+@pytest.mark.parametrize("words", [[], ["hybrid"], ["functional"], ["functional", "twice"]])
+def test_the_loss_of_every_step_is_a_series_under_the_name_of_its_tensor(tmp_path, words):
+    done, trial = run(tmp_path, *words)
+    (printed,) = (line for line in done.stdout.splitlines() if line.startswith("losses "))
+    name = "loss_output_0" if "functional" in words else "l2loss0_output_0"
+    assert set(trial.series_names()) == {name, "l2loss0_output_0"}
+    steps, noted = zip(*trial.series(name, mode=smd.modes.TRAIN), strict=True)
+    assert list(steps) == list(range(20))
+    np.testing.assert_allclose(noted, json.loads(printed.removeprefix("losses ")), 1e-6)
+    saved = trial.tensor("l2loss0_output_0")
+    means = [saved.value(step, mode=smd.modes.EVAL).mean() for step in (0, 1)]
+    steps, noted = zip(*trial.series("l2loss0_output_0", mode=smd.modes.EVAL), strict=True)
+    assert list(steps) == [0, 1]
+    np.testing.assert_allclose(noted, means, 1e-6)
+
+
+def test_the_facts_name_frozen_parameters_and_their_optimizer(tmp_path):
+    frozen = 'net[0].collect_params().setattr("grad_req", "null")\nloss ='
+    script = SCRIPT.replace("loss =", frozen, 1).replace(
+        'gluon.nn.Dense(8, activation="relu")',
+        'gluon.nn.Dense(8, activation="relu"), gluon.nn.BatchNorm()',
+    )
+    done, trial = run(tmp_path, text=script)
+    assert "2 of 6 parameters are frozen: net_dense0_weight, net_dense0_bias" in done.stderr
+    (worker,) = trial.facts()
+    parameters = {each.tensor: each for each in worker.facts.parameters}
+    # Without the running statistics, which no trainer updates.
+    assert set(parameters) == {
+        *("net_dense0_weight", "net_dense0_bias", "net_dense1_weight", "net_dense1_bias"),
+        *("net_batchnorm0_gamma", "net_batchnorm0_beta"),
+    }
+    weight, head = parameters["net_dense0_weight"], parameters["net_dense1_weight"]
+    assert (weight.is_trainable, weight.updated_by) == (False, None)
+    assert (head.is_trainable, head.updated_by) == (True, (0, 0))
+    assert (head.shape, head.dtype, head.device) == ([1, 8], "float32", "cpu")
+    (optimizer,) = worker.facts.optimizers
+    assert (optimizer.kind, optimizer.groups[0].parameters) == ("SGD", 4)
+    assert optimizer.groups[0].settings == {"momentum": 0, "weight_decay": 0}
 
 
 def test_a_planted_fault_is_found_live_and_the_training_is_stopped(tmp_path):

@@ -21,6 +21,8 @@ class CaptureSwitch:
     def __init__(self) -> None:
         self.is_on = False
         self.has_loss = False  # a loss block ran in this step
+        # Called with the name of a loss block and its outputs, in every step.
+        self.on_loss: Callable[[str, Iterable[Any]], None] | None = None
 
 
 class WatchedBlock:
@@ -127,5 +129,7 @@ class WatchedBlock:
             self._graphs.leave(block, arguments)
             if self._is_loss:
                 self._switch.has_loss = True
+                if self._switch.on_loss is not None:
+                    self._switch.on_loss(self.name, arrays_in(output))
             if self._switch.is_on:
                 self.capture_outputs(arrays_in(output))

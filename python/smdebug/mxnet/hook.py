@@ -29,6 +29,7 @@ from smdebug.mxnet.activations import activation_patterns
 from smdebug.mxnet.arrays import arrays_in, is_symbolic, put, user_array
 from smdebug.mxnet.block_hooks import CaptureSwitch, WatchedBlock
 from smdebug.mxnet.collection import Collection
+from smdebug.mxnet.facts import MXNetFacts
 from smdebug.mxnet.hybrid import Graphs
 from smdebug.mxnet.parameters import ModelParameters
 from smdebug.mxnet.private_names import parameters_of
@@ -101,6 +102,7 @@ class Hook(BaseHook):
         self._place = None  # rank and number of workers, from the first step on
         self._has_reminded = False
         self._initialize(options)
+        self._facts = MXNetFacts(self._session)
         trainers.listen(self)
         if self._rules:
             self._veto = UpdateVeto(
@@ -226,6 +228,7 @@ class Hook(BaseHook):
             model.put_values()
             model.put_gradients(lambda each: id(each) not in self._with_gradients, fresh_only=True)
         self._with_gradients = set()
+        self._facts.end_step(self._models)
 
     def _settle(self) -> None:
         """Registers all hooks. `_prune` removes those that cannot save anything."""
@@ -270,6 +273,7 @@ class Hook(BaseHook):
         """Reports an update of registered models to the step policy."""
         if self._parameters_of(trainer):
             self._steps.optimizer_acted()
+            self._facts.note_update(trainer)
 
     def _parameters_of(self, trainer: gluon.Trainer) -> set[int]:
         """Returns the ids of the parameters that a trainer updates and a registered model has."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import mxnet
 from mxnet import autograd, gluon
+from mxnet.base import MXNetError
 
 from smdebug._core import ModeKeys, StepPolicy
 from smdebug.autostart import complain, complain_of
@@ -22,6 +23,7 @@ from smdebug.launched_hook import make_hook
 from smdebug.mxnet import trainers
 from smdebug.mxnet.arrays import arrays_in, is_symbolic
 from smdebug.mxnet.hook import Hook
+from smdebug.mxnet.loss_series import LossSeries
 
 FUNCTIONAL_LOSS = "loss"
 
@@ -34,9 +36,12 @@ def watch(settings: Mapping[str, Any]) -> None:
 
 
 class LaunchedHook(Hook):
-    """A hook for a script that sets neither its mode nor the beginning of its steps."""
+    """A hook for a script that sets neither its mode nor the beginning of its steps. It also notes
+    the losses of every step."""
 
     _has_updated = False
+    _series: LossSeries | None = None
+    _heads: tuple[Any, ...] = ()  # of backward, in the open step
 
     def _make_steps(self) -> StepPolicy:
         return StepPolicy.create("leading_model")
@@ -50,6 +55,18 @@ class LaunchedHook(Hook):
             self.on_full_step()
         self._has_updated = False
         super()._begin_model_step(block)
+        self._heads = ()
+        if self._series is not None:
+            self._series.begin_step()
+            self._series.read_some()
+        elif self._session:
+            self._series = LossSeries(self._session)
+            self._switch.on_loss = self._series.note
+
+    def _finish_step(self) -> None:
+        super()._finish_step()
+        if self._switch.is_on and self._series is not None:
+            self._series.read_late()
 
     def after(self, trainer: gluon.Trainer) -> None:
         """Notes an update, as every hook does."""
@@ -65,8 +82,25 @@ class LaunchedHook(Hook):
     def on_detach(self) -> None:
         """Called when the hook closes, to restore MXNet. The launch replaces it."""
 
+    def note_losses_of_backward(self, heads: Any) -> None:
+        """Notes the arrays at which backward starts, unless a loss block ran in this step. An array
+        at which several passes start is noted once."""
+        if self._series is None or self._switch.has_loss:
+            return
+        for head in arrays_in(heads):
+            if not any(head is each for each in self._heads):
+                self._heads = (*self._heads, head)
+                self._series.note(FUNCTIONAL_LOSS, [head])
+
     def _detach(self) -> None:
+        if self._series is not None:
+            try:
+                self._series.read_late()
+            except MXNetError as error:
+                self._latch("at the end of the last step", error)
         super()._detach()
+        self._heads = ()
+        self._switch.on_loss = None
         self.on_detach()
 
 
@@ -144,6 +178,7 @@ class Launch:
     def _recording_losses(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def backward(heads: Any, *args: Any, **kwargs: Any) -> Any:
+            self._hook.note_losses_of_backward(heads)
             if self._hook.wants_loss_of_backward():
                 self._record_losses(heads)
             return original(heads, *args, **kwargs)

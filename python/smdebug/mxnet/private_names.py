@@ -7,6 +7,8 @@ closed.
 |---|---|---|
 | Trainer.step, .update | gradients and rules before the update | gradients when a step ends |
 | Trainer._params | the parameters that a trainer updates | those of all registered models |
+| Trainer._optimizer | its kind and settings in the facts | unknown |
+| Parameter._differentiable | the facts leave out running statistics | they count as frozen |
 | Parameter._stype | the warning that a sparse parameter is not saved | no warning |
 | NDArray._fresh_grad | whether backward ran since the last update | gradients of every step |
 | HybridBlock._active, ._cached_op, ._cached_graph, ._clear_cached_op | a graph that shows the \
@@ -73,6 +75,16 @@ def activation_kind(block: gluon.Block) -> str | None:
 def parameters_of(trainer: gluon.Trainer) -> Iterable[gluon.Parameter] | None:
     """Returns the parameters that a trainer updates, or None if they are unknown."""
     return getattr(trainer, "_params", None)
+
+
+def optimizer_of(trainer: gluon.Trainer) -> Any:
+    """Returns the optimizer of a trainer, or None if it is unknown."""
+    return getattr(trainer, "_optimizer", None)
+
+
+def is_differentiable(parameter: gluon.Parameter) -> bool:
+    """Returns whether a parameter may have a gradient, unlike the statistics of a BatchNorm."""
+    return bool(getattr(parameter, "_differentiable", True))
 
 
 def is_sparse(parameter: gluon.Parameter) -> bool:

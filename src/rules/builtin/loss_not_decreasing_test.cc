@@ -345,6 +345,28 @@ TEST(LossCourse, NamesTheLossOfAGuess) {
               testing::Not(HasSubstr("guess")));
 }
 
+TEST(LossCourse, FindsALossThatFellToThatOfAGuessAndStays) {
+  const auto guesses = [](Step step) {
+    return 2.303 + 3 * std::exp(-double(step) / 4) + 0.01 * jitter(step);
+  };
+  const Verdict verdict = Course()
+                              .with("loss_output_0", guesses, 500)
+                              .of(cross_entropy_of(10))
+                              .judged();
+  EXPECT_EQ(verdict.status, RuleStatus::issues_found);
+  EXPECT_THAT(verdict.message, HasSubstr("the loss fell from 5.3"));
+  EXPECT_THAT(verdict.message, HasSubstr(" and falls no more: 2.30"));
+  EXPECT_THAT(verdict.message,
+              HasSubstr(", the loss of a guess among 10 classes (2.303)"));
+  // A plateau elsewhere may be as good as the data allow.
+  EXPECT_EQ(Course()
+                .with("loss_output_0", guesses, 500)
+                .of(cross_entropy_of(12))
+                .judged()
+                .status,
+            RuleStatus::no_issues_found);
+}
+
 TEST(LossCourse, OfAModelThatWasTrainedBeforeMayStandStill) {
   const auto still = [](Step step) { return 1.2 + 0.02 * jitter(step); };
   EXPECT_EQ(Course()

@@ -55,6 +55,11 @@ std::string course_text(const LossTrend::Answer& answer, Step steps) {
           "the loss does not fall: {:.4g} in the first steps, {:.4g} after {} "
           "steps",
           before, now, steps);
+    case Kind::guesses:
+      return fmt::format(
+          "the loss fell from {:.4g} to {:.4g} and falls no more: {:.4g} after "
+          "{} steps",
+          before, least, now, steps);
     case Kind::leapt:
       return fmt::format(
           "the loss leapt from {:.4g} to {:.4g} in the first steps; after {} "
@@ -117,7 +122,9 @@ void set_numbers(const LossTrend::Answer& answer, Evidence& evidence) {
   evidence.value = answer.now;
   evidence.relation = ">=";
   evidence.threshold = answer.before;
-  if (answer.kind == Kind::still) {
+  if (answer.kind == Kind::guesses) {
+    evidence.threshold = answer.least;
+  } else if (answer.kind == Kind::still) {
     evidence.quantity = "decrease of the loss in percent";
     evidence.value = 100 * (answer.before - answer.now) / answer.before;
     evidence.relation = "<";
@@ -359,7 +366,8 @@ class LossTrendRule : public Rule {
       return std::nullopt;
     }
     const std::optional<Guess>& guess = worker.guess;
-    const bool is_still = answer.kind == Kind::still;
+    const bool is_still =
+        answer.kind == Kind::still || answer.kind == Kind::guesses;
     // A model that was trained before.
     if (is_still && guess && answer.now < kBetter * guess->loss) {
       return std::nullopt;
@@ -420,6 +428,7 @@ class LossTrendRule : public Rule {
     setting.has_repeated_calls =
         2 * count_until(worker.repeated_calls, end) > steps;
     setting.has_rivals = has_rivals(worker, tensor, loss);
+    if (worker.guess) setting.guess = worker.guess->loss;
     return setting;
   }
 

@@ -25,12 +25,23 @@ constexpr double kSmallRise = 1.1, kRise = 10;
 // If a loss may rise, only a rise by this factor says that it diverges.
 constexpr double kExplosion = 1000;
 
+// How far a loss may be from that of a guess.
+constexpr double kNearGuess = 0.03;
+
 constexpr std::size_t kFirstCheck = 20;  // losses
 constexpr Step kFirstSteps = 40;
 // Some healthy losses are still for so many steps, and then fall slowly.
 constexpr std::size_t kSlowStart = 90, kSlowFall = 200;  // losses
 constexpr std::size_t kMostBetweenChecks = 200;
 constexpr std::size_t kMostKept = 8192;
+
+// The error of the difference between the medians of two groups of one size.
+// The standard error of a median of normal values is 1.2533 times that of their
+// mean.
+double error_of_fall(Losses early, Losses late) {
+  return kCritical * 1.2533 * std::max(noise(early), noise(late)) *
+         std::sqrt(2.0 / static_cast<double>(late.size()));
+}
 
 }  // namespace
 
@@ -40,6 +51,7 @@ struct LossTrend::Parts {
       : all(all),
         begin(all.first(std::max<std::size_t>(3, all.size() / 10))),
         first_third(all.first(all.size() / 3)),
+        middle_third(all.subspan(all.size() / 3, all.size() / 3)),
         last_third(all.last(all.size() / 3)),
         newest(all.last(std::clamp<std::size_t>(all.size() / 5, 8, 100))),
         before(median(begin)),
@@ -52,7 +64,7 @@ struct LossTrend::Parts {
         median(newest.subspan(half)) >= 0.95 * median(newest.first(half));
   }
 
-  Losses all, begin, first_third, last_third, newest;
+  Losses all, begin, first_third, middle_third, last_third, newest;
   double before, first, last, now;  // medians
   double last_noise;
   bool is_settled;  // the newest losses do not fall
@@ -119,6 +131,10 @@ LossTrend::Answer LossTrend::judge(Setting setting) {
   } else if (has_fallen_ || has_fallen(parts)) {
     has_fallen_ = true;
     answer.kind = Kind::falls;
+    if (guesses(parts, setting)) {
+      answer = {Kind::guesses, first_loss_, parts.now,
+                median(parts.middle_third)};
+    }
   } else {
     answer.kind = standstill(parts, setting, answer.needed);
   }
@@ -172,15 +188,26 @@ bool LossTrend::has_fallen(const Parts& parts) const {
       });
 }
 
+// Early losses of large first outputs fall without anything being learned.
+bool LossTrend::guesses(const Parts& parts, Setting setting) const {
+  if (!setting.guess || losses_ < kSlowFall || setting.has_rivals ||
+      setting.has_repeated_calls) {
+    return false;
+  }
+  const double nearest = kNearGuess * *setting.guess;
+  const double middle = median(parts.middle_third);
+  return std::abs(middle - *setting.guess) < nearest &&
+         std::abs(parts.last - *setting.guess) < nearest &&
+         middle - parts.last +
+                 error_of_fall(parts.middle_third, parts.last_third) <
+             nearest &&
+         rank_test(parts.middle_third, parts.last_third) < kHint;
+}
+
 LossTrend::Kind LossTrend::standstill(const Parts& parts, Setting setting,
                                       double& needed) const {
   if (setting.has_rivals) return Kind::not_judged;
-  // The standard error of a median of normal values is 1.2533 times that of
-  // their mean.
-  const double error =
-      kCritical * 1.2533 *
-      std::max(noise(parts.first_third), parts.last_noise) *
-      std::sqrt(2.0 / static_cast<double>(parts.last_third.size()));
+  const double error = error_of_fall(parts.first_third, parts.last_third);
   const double enough = kFall * parts.first;
   needed = static_cast<double>(steps()) *
            std::max({1.5, std::pow(error / enough, 2),
@@ -194,9 +221,7 @@ LossTrend::Kind LossTrend::standstill(const Parts& parts, Setting setting,
   }
   if (losses_ >= kSlowFall) {
     // A loss that settles in its first steps falls no more.
-    const Losses middle_third =
-        parts.all.subspan(parts.first_third.size(), parts.first_third.size());
-    hint = std::min(hint, rank_test(middle_third, parts.last_third));
+    hint = std::min(hint, rank_test(parts.middle_third, parts.last_third));
   }
   const bool is_still = (fall + error < enough && hint < kHint) ||
                         fall + error < kNegligibleFall * parts.first;

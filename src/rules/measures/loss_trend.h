@@ -25,9 +25,10 @@ class LossTrend {
     not_judged,  // it may do anything: it is negative, or has rivals
     constant,    // all losses are equal to the last bit
     still,       // it did not fall, and a fall of 5 % would have been seen
-    leapt,       // it rose in the first steps, and is no lower than it began
-    rises,       // it is higher than it began
-    returned,    // it fell, and is as high again as it began
+    guesses,   // it fell to the loss of a guess, and has been still since then
+    leapt,     // it rose in the first steps, and is no lower than it began
+    rises,     // it is higher than it began
+    returned,  // it fell, and is as high again as it began
   };
 
   // The kind of the training.
@@ -38,13 +39,16 @@ class LossTrend {
     // Several losses are minimized in turn, as in adversarial learning: one may
     // rise or stay where it is because another falls.
     bool has_rivals = false;
+    // The loss of a model that knows nothing.
+    std::optional<double> guess = {};
   };
 
   struct Answer {
     Kind kind = Kind::unknown;
     double before = 0;  // the typical loss of earlier steps
     double now = 0;     // and of the newest
-    double least = 0;   // `returned`: the typical loss when it was lowest
+    double least = 0;   // `returned`: the typical loss when it was lowest;
+                        // `guesses`: that of the middle steps
     double most = 0;    // `leapt`: the highest loss after the first
     double needed = 0;  // `unknown`: steps after which an answer is likely
   };
@@ -55,7 +59,7 @@ class LossTrend {
   bool add(Step step, double loss);
 
   /// Judges all losses until now. A loss that fell once has fallen for good,
-  /// unless it returned.
+  /// unless it returned or fell to the loss of a guess.
   Answer judge(Setting setting);
 
   /// Returns the number of steps from the first loss to the newest, both
@@ -71,6 +75,7 @@ class LossTrend {
   bool has_returned(const Parts& parts) const;
   bool has_leapt(const Parts& parts, Answer& answer) const;
   bool has_fallen(const Parts& parts) const;
+  bool guesses(const Parts& parts, Setting setting) const;
   Kind standstill(const Parts& parts, Setting setting, double& needed) const;
 
   // Means of `per_kept_` losses each, so that a long training needs no more

@@ -73,6 +73,34 @@ TEST(LossTrend, FallsWhereALossDecaysThroughItsNoise) {
   }
 }
 
+TEST(LossTrend, GuessesOnAPlateauAtTheLossOfAGuess) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Noise noise(seed);
+    const auto kinds =
+        course([&](Step step) { return step < 10 ? 5.0 : 2.3 + noise(0.05); },
+               1000, {.guess = 2.303});
+    EXPECT_THAT(kinds, testing::Contains(Kind::guesses)) << seed;
+  }
+}
+
+TEST(LossTrend, FallsThroughTheLossOfAGuess) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Noise noise(seed);
+    // After 100 steps at the guess it learns, slowly.
+    const auto slow = [&](Step step) {
+      const double late = std::max(0.0, double(step) - 100);
+      return (step < 10 ? 5.0 : 2.303 - 0.0004 * late) + noise(0.02);
+    };
+    EXPECT_THAT(course(slow, 1500, {.guess = 2.303}),
+                testing::Not(testing::Contains(Kind::guesses)))
+        << seed;
+    EXPECT_THAT(course([&](Step) { return 2.0 + noise(0.3); }, 1000,
+                       {.has_rivals = true, .guess = 2.0}),
+                testing::Not(testing::Contains(Kind::guesses)))
+        << seed;
+  }
+}
+
 TEST(LossTrend, StaysFallenOnItsPlateau) {
   Noise noise(1);
   const auto kinds = course(
