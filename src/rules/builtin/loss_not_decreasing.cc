@@ -359,8 +359,9 @@ const RuleFactory kLossNotDecreasing = {
         "have been seen, that leapt and stayed up, rises or diverges, or that "
         "fell and is as high again as it began. If the only loss is a cross "
         "entropy whose classes are known, one that is below that of a guess "
-        "may stay where it is. Fires at once if the loss is "
-        "not finite.",
+        "may stay where it is, and one that fell to that of a guess and falls "
+        "no more fires after 200 losses. Fires at once if the loss is not "
+        "finite.",
     .advice = loss_advice(),
     .parameters = kParameters,
     .make = make,
