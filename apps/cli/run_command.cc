@@ -261,6 +261,8 @@ class LaunchedRun {
 }  // namespace
 
 int run(const RunCommand& command, const Console& console) {
+  // If the reader of a pipe ends, such as `head`, the training still does not.
+  std::signal(SIGPIPE, SIG_IGN);
   const auto location = create_run_location(command, console.clock);
   if (!location) return console.fail(location.error());
   LaunchedRun launched(command, console, location->path);

@@ -71,7 +71,7 @@ std::vector<std::string> environment_with(const std::string& variable) {
 Error start_error(const std::string& program, int failure) {
   std::string text =
       "cannot start '" + program + "': " + std::strerror(failure);
-  if (program.ends_with(".py")) {
+  if (program.ends_with(".py") && ::access(program.c_str(), F_OK) == 0) {
     text += "; use 'python " + program + "'";
   } else if (failure == ENOENT) {
     text += program.find('/') == program.npos

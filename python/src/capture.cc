@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -467,8 +469,25 @@ void bind_plan(nb::class_<Session>& session) {
           "The names of the collections that the open step saves.");
 }
 
+constexpr std::chrono::milliseconds kTurnPoll(1);
+
+// Calls `use` without the GIL, in the turn of this thread. Tensors are captured
+// with the GIL, so no other thread captures when the turn is asked for.
+template <typename Use>
+auto in_turn(Session& session, const Use& use) {
+  Session::Turn turn = session.try_turn();
+  while (!turn) {
+    {
+      const nb::gil_scoped_release without_gil;
+      std::this_thread::sleep_for(kTurnPoll);
+    }
+    turn = session.try_turn();
+  }
+  const nb::gil_scoped_release without_gil;
+  return use(turn);
+}
+
 void bind_session(nb::module_& m) {
-  using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<Session> session(m, "Session", nb::is_weak_referenceable(),
                               "Records one worker's part of a run.");
   bind_plan(session);
@@ -483,9 +502,18 @@ void bind_session(nb::module_& m) {
                   "of the slot before the step ends. If not, the tensor is "
                   "copied at once and the call waits. Raises SMDebugError if "
                   "the configuration is not valid or the run has ended.")
-      .def("set_config", &Session::set_config, "config"_a,
-           "Sets the configuration, from the next step on. Raises "
-           "SMDebugError, and keeps the previous one, if it is not valid.")
+      .def(
+          "set_config",
+          [](Session& self, HookConfig config) {
+            return in_turn(self, [&](Session::Turn& turn) {
+              Status set = self.set_config(std::move(config));
+              turn.return_ownership();
+              return set;
+            });
+          },
+          "config"_a,
+          "Sets the configuration, from the next step on. Raises "
+          "SMDebugError, and keeps the previous one, if it is not valid.")
       .def("set_worker", &Session::set_worker, "rank"_a, "world_size"_a,
            "name"_a = std::string_view(),
            "Names the worker; by default `worker_<rank>`. Ignored after the "
@@ -493,15 +521,21 @@ void bind_session(nb::module_& m) {
       .def("set_mode", &Session::set_mode, "mode"_a,
            "Sets the mode of the next steps.")
       .def_prop_ro("mode", &Session::mode, "The mode of the next steps.")
-      .def("begin_step", &Session::begin_step, WithoutGil(),
-           "Ends the open step, if any, and begins the next one. Returns "
-           "whether anything is due in it.")
+      .def(
+          "begin_step",
+          [](Session& self) {
+            return in_turn(self, [&](auto&) { return self.begin_step(); });
+          },
+          "Ends the open step, if any, and begins the next one. Returns "
+          "whether anything is due in it.")
       .def("bind_to_current_thread", &Session::bind_to_current_thread,
            "Makes the calling thread the owner of the open step.")
       .def("before_update", &Session::before_update,
            "Lets the rules judge the open step before the optimizer acts.")
-      .def("end_step", &Session::end_step, WithoutGil(),
-           "Ends the open step and passes it to the writer.")
+      .def(
+          "end_step",
+          [](Session& self) { in_turn(self, [&](auto&) { self.end_step(); }); },
+          "Ends the open step and passes it to the writer.")
       .def_prop_ro(
           "step",
           [](const Session& self) {
@@ -578,14 +612,33 @@ void bind_session(nb::module_& m) {
            "Resumes recording from the next step on.")
       .def_prop_ro("is_paused", &Session::is_paused,
                    "Whether recording is paused.")
-      .def("export_collections", &Session::export_collections, WithoutGil(),
-           "Writes the collections file with the tensors seen so far.")
-      .def("flush", &Session::flush, WithoutGil(),
-           "Waits until every finished step can be read. Raises the first "
-           "error.")
-      .def("close", &Session::close, WithoutGil(),
-           "Publishes the open step, writes the end marker and stops the "
-           "writer. Raises the first error.")
+      .def(
+          "export_collections",
+          [](Session& self) {
+            in_turn(self, [&](Session::Turn& turn) {
+              self.export_collections();
+              turn.return_ownership();
+            });
+          },
+          "Writes the collections file with the tensors seen so far.")
+      .def(
+          "flush",
+          [](Session& self) {
+            return in_turn(self, [&](Session::Turn& turn) {
+              Status flushed = self.flush();
+              turn.return_ownership();
+              return flushed;
+            });
+          },
+          "Waits until every finished step can be read. Raises the first "
+          "error.")
+      .def(
+          "close",
+          [](Session& self) {
+            return in_turn(self, [&](auto&) { return self.close(); });
+          },
+          "Publishes the open step, writes the end marker and stops the "
+          "writer. Raises the first error.")
       .def("status", &Session::status, "Returns the state of the recording.")
       .def("cost", &Session::cost, "Returns the overhead so far.")
       .def_prop_ro("worker", &Session::worker,

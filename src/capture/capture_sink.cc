@@ -27,6 +27,20 @@ std::uint64_t captured_bytes(const TensorView& tensor) {
              : bytes;
 }
 
+// Set while it exists. Relaxed: who reads it is synchronized with this thread.
+class Flag {
+ public:
+  explicit Flag(std::atomic<bool>& flag) : flag_(flag) {
+    flag_.store(true, std::memory_order_relaxed);
+  }
+  ~Flag() { flag_.store(false, std::memory_order_relaxed); }
+  Flag(const Flag&) = delete;
+  Flag& operator=(const Flag&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
 // Calls `use` with what is kept of a tensor: all of it, or a sample.
 template <typename Use>
 void with_kept(const SlotState& slot, const SaveSpec& spec,
@@ -47,6 +61,7 @@ void CaptureSink::put_in_lane(SlotState& slot, const TensorView& tensor,
                               const Put& put) {
   if (is_owner()) {
     CycleMeter meter(step_cycles_);
+    const Flag in_lane(is_in_owner_lane_);
     count(recorder_->owner_counts, slot, tensor, put(*recorder_->owner_lane));
   } else {
     std::lock_guard lock(recorder_->shared_mutex);
@@ -136,6 +151,7 @@ void CaptureSink::put_shared(std::vector<SlotState*> slots,
   if (!is_capturable(first, tensor)) return;
   report_expanded(first, spec, tensor);
   CycleMeter meter(step_cycles_);
+  const Flag in_lane(is_in_owner_lane_);
   const auto* also =
       slots_.keep_shared(first, {slots.begin() + 1, slots.end()});
   const TensorStatistics* kept =
@@ -156,6 +172,7 @@ void CaptureSink::save(SlotState& slot, const SavedTensor& saved,
     spec = joined.spec;
   }
   report_expanded(slot, *spec, tensor);
+  const Flag in_lane(is_in_owner_lane_);
   count(recorder_->owner_counts, slot, tensor,
         recorder_->owner_lane->put(slot, *spec, tensor, sequence_,
                                    saved.wall_seconds));

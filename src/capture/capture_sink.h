@@ -100,6 +100,10 @@ class CaptureSink {
   // --- steps, from the owner's thread ---
 
   void bind_to_current_thread() { owner_ = current_thread(); }
+  const void* owner() const { return owner_; }
+  void set_owner(const void* thread) { owner_ = thread; }
+  // Whether no other thread is capturing as the owner: it may wait for space.
+  bool may_change_owner() const { return is_owner() || !is_in_owner_lane_; }
   bool is_owner() const { return owner_ == current_thread(); }
   // Null if nothing is recorded.
   void set_recorder(Recorder* recorder) { recorder_ = recorder; }
@@ -151,6 +155,7 @@ class CaptureSink {
   LiveStep live_;
   std::atomic<bool> capturing_ = false;
   std::atomic<const void*> owner_ = nullptr;
+  std::atomic<bool> is_in_owner_lane_ = false;
   std::atomic<std::uint64_t> sequence_ = 0;  // of the step begun last
   // Whether tensors have joined collections since the observer got the groups.
   std::atomic<bool> has_new_members_ = false;

@@ -230,6 +230,21 @@ bool Session::is_capturing() const { return impl_->sink.is_capturing(); }
 
 void Session::bind_to_current_thread() { impl_->sink.bind_to_current_thread(); }
 
+Session::Turn Session::try_turn() {
+  Turn turn;
+  std::unique_lock lock(*impl_->turn, std::try_to_lock);
+  if (!lock || !impl_->sink.may_change_owner()) return turn;
+  turn.lock_ = std::move(lock);
+  turn.session_ = impl_.get();
+  turn.owner_before_ = impl_->sink.owner();
+  impl_->sink.bind_to_current_thread();
+  return turn;
+}
+
+void Session::Turn::return_ownership() {
+  session_->sink.set_owner(owner_before_);
+}
+
 void Session::pause() { impl_->steps.set_paused(true); }
 void Session::resume() { impl_->steps.set_paused(false); }
 bool Session::is_paused() const { return impl_->steps.is_paused(); }
@@ -319,6 +334,8 @@ Status Session::flush() {
 Status Session::close() { return impl_->close(); }
 
 void Session::after_fork_in_child() {
+  (void)impl_->turn.release();
+  impl_->turn = std::make_unique<std::recursive_mutex>();
   impl_->sink.after_fork_in_child();
   impl_->scalars.stop();
   impl_->run.after_fork_in_child();

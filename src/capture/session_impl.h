@@ -5,6 +5,7 @@
 // forward to the part that is responsible.
 
 #include <memory>
+#include <mutex>
 
 #include "smdebug/capture/session.h"
 
@@ -38,6 +39,10 @@ struct SessionImpl {
   ScalarNotes scalars;
   StepLifecycle steps;
   FactsReport facts;
+  // See Session::Turn. In the child of a fork it is a new one, because a thread
+  // that does not exist there may hold the old one.
+  std::unique_ptr<std::recursive_mutex> turn =
+      std::make_unique<std::recursive_mutex>();
 };
 
 }  // namespace smdebug

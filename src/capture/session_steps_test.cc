@@ -153,6 +153,44 @@ TEST_F(SessionStepsTest, GoesOnInAThreadThatTakesTheStepOver) {
   EXPECT_THAT(records(1), ElementsAre(Pair("before", ElementsAre(7))));
 }
 
+TEST_F(SessionStepsTest, GivesTheTurnToOneThreadAtATime) {
+  auto session = open();
+  auto turn = session->try_turn();
+  ASSERT_TRUE(turn);
+  EXPECT_TRUE(session->try_turn()) << "a rule may flush within a step";
+  session->begin_step();
+  std::jthread([&] { EXPECT_FALSE(session->try_turn()); }).join();
+  turn = {};
+  std::jthread([&] {
+    auto other = session->try_turn();
+    ASSERT_TRUE(other);
+    EXPECT_TRUE(session->flush());
+    other.return_ownership();
+  }).join();
+  put(*session, "a", {1});
+  EXPECT_TRUE(session->save_tensor("now", view({2}, std::vector{1L}), {}));
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(records(0), ElementsAre(Pair("a", ElementsAre(1)),
+                                      Pair("now", ElementsAre(2))));
+}
+
+TEST_F(SessionStepsTest, HasATurnInTheChildOfAForkWhoseThreadsAreLost) {
+  auto session = open();
+  session->begin_step();
+  auto turn = session->try_turn();
+  const pid_t child = fork_when_others_sleep();
+  if (child == 0) {
+    bool has_turn = false;
+    session->after_fork_in_child();
+    std::jthread([&] { has_turn = bool(session->try_turn()); }).join();
+    _exit(has_turn ? 0 : 1);
+  }
+  int result = -1;
+  waitpid(child, &result, 0);
+  EXPECT_EQ(result, 0);
+  ASSERT_TRUE(session->close().ok());
+}
+
 TEST_F(SessionStepsTest, DoesNothingInTheChildOfAFork) {
   auto session = open();
   session->begin_step();

@@ -20,6 +20,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -128,6 +129,29 @@ class Session {
   /// one thread and continue it on another. Two threads must never use the
   /// session as owners at the same time.
   void bind_to_current_thread();
+
+  /// The right to begin and end steps, to flush and to close, which one thread
+  /// has at a time. It also makes the thread the owner. A program whose threads
+  /// may do these at the same time asks for a turn before each, while no other
+  /// thread captures; a binding of a language with a global lock holds it.
+  class Turn {
+   public:
+    Turn() = default;
+    Turn(Turn&&) = default;
+    Turn& operator=(Turn&&) = default;
+    /// Whether the calling thread has the turn.
+    explicit operator bool() const { return lock_.owns_lock(); }
+    /// Makes the thread the owner again that was it before.
+    void return_ownership();
+
+   private:
+    friend class Session;
+    std::unique_lock<std::recursive_mutex> lock_;
+    SessionImpl* session_ = nullptr;
+    const void* owner_before_ = nullptr;
+  };
+  /// Returns no turn if another thread has it, or captures as the owner.
+  Turn try_turn();
 
   /// Stops capturing and saving from the next step on, until `resume`. Steps
   /// are still counted. Any thread.
