@@ -144,7 +144,8 @@ TEST(RunLocation, NamesTheOptionIfItsFolderCannotBeCreated) {
   command.trainer = {"x"};
   command.out = "/proc/run";
   EXPECT_THAT(create_run_location(command, FakeClock(kNow)).error().message,
-              AllOf(HasSubstr("cannot create the folder '/proc/run'"),
+              AllOf(HasSubstr("cannot record to '/proc/run': no file can be "
+                              "created in '/proc'"),
                     HasSubstr("; choose another folder with --out")));
 }
 

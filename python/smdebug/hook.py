@@ -539,9 +539,12 @@ class BaseHook(ProfilerCalls):
         except Exception:
             self._use(
                 valid_configuration(
-                    lambda collections, names: self._core_configuration(names, collections),
+                    lambda collections, names, patterns: self._core_configuration(
+                        names, collections, patterns
+                    ),
                     list(self._collections.values()),
                     names,
+                    self.include_regex,
                     lambda config: _core.saved_collections(config, self._framework),
                     self._report_mistake,
                     self._ignored,
@@ -598,23 +601,27 @@ class BaseHook(ProfilerCalls):
             _logger.warning("%s", text)
 
     def _core_configuration(
-        self, names: Sequence[str], collections: Sequence[Collection] | None = None
+        self,
+        names: Sequence[str],
+        collections: Sequence[Collection] | None = None,
+        patterns: Sequence[str] | None = None,
     ) -> _core.HookConfig:
         """A snapshot of the configuration, for the core, that saves the collections `names` and
-        knows `collections`, by default all of them. Raises for some mistakes."""
+        knows `collections`, by default all of them, and has the `patterns` of `include_regex`, by
+        default all. Raises for some mistakes."""
         known = list(self._collections.values()) if collections is None else collections
-        patterns = {each.name: self._module_patterns(each) for each in known}
+        further = {each.name: self._module_patterns(each) for each in known}
         return _core.HookConfig(
             self.out_dir,
             save_config=self.save_config,
             reduction_config=self.reduction_config,
-            include_regex=self.include_regex,
+            include_regex=self.include_regex if patterns is None else list(patterns),
             include_collections=list(names),
             save_all=self.save_all,
             dry_run=self.dry_run,
             all_workers=self.include_workers == "all",
-            collections=[each for each in known if self._is_used(each, patterns[each.name])],
-            further_patterns=patterns,
+            collections=[each for each in known if self._is_used(each, further[each.name])],
+            further_patterns=further,
             tensorboard_dir=self.tensorboard_dir,
             true_checksum=self.checksum == "crc32c",
             max_run_bytes=self.max_run_bytes,

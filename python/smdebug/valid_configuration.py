@@ -20,28 +20,33 @@ if TYPE_CHECKING:
     from smdebug.collection import Collection
     from smdebug.save_config import SaveConfig
 
-    # Returns the configuration with these collections and these `include_collections`.
-    Snapshot = Callable[[Sequence[Collection], Sequence[str]], _core.HookConfig]
+    # Returns the configuration with these collections, `include_collections` and `include_regex`.
+    Snapshot = Callable[[Sequence[Collection], Sequence[str], Sequence[str]], _core.HookConfig]
 
 
 def valid_configuration(
     snapshot: Snapshot,
     collections: Sequence[Collection],
     names: Sequence[str],
+    patterns: Sequence[str],
     check: Callable[[_core.HookConfig], object],
     report: Callable[[str], None],
     left_out: set[str],
 ) -> _core.HookConfig | None:
-    """Returns `snapshot(collections, names)` without the collections and names that make it
-    invalid, or None if the rest is invalid too.
+    """Returns `snapshot(collections, names, patterns)` without the parts that make it invalid, or
+    None if the rest is invalid too.
 
     `check(config)` raises for an invalid configuration, as `snapshot` may. `report(text)` takes a
     sentence about each part that is left out. Adds the names of these collections to `left_out`.
     """
 
-    def mistake(collections: Sequence[Collection], names: Sequence[str] = ()) -> str | None:
+    def mistake(
+        collections: Sequence[Collection],
+        names: Sequence[str] = (),
+        patterns: Sequence[str] = (),
+    ) -> str | None:
         try:
-            check(snapshot(collections, names))
+            check(snapshot(collections, names, patterns))
         except Exception as error:
             return str(error) or repr(error)
         return None
@@ -69,11 +74,28 @@ def valid_configuration(
             report(f"a name is ignored: {error}")
         else:
             kept_names.append(name)
-    return _as_many_as_possible(snapshot, mistake, list(kept.values()), kept_names, report)
+    kept_patterns: list[str] = []
+    for pattern in patterns:
+        if not isinstance(pattern, str):
+            report(f"a pattern is ignored: include_regex must hold text, found {pattern!r}")
+        elif error := mistake([], [], [pattern]):
+            report(f"a pattern is ignored: include_regex: {_without_default(error)}")
+        else:
+            kept_patterns.append(pattern)
+
+    def with_patterns(collections: Sequence[Collection], names: Sequence[str]) -> _core.HookConfig:
+        return snapshot(collections, names, kept_patterns)
+
+    return _as_many_as_possible(with_patterns, mistake, list(kept.values()), kept_names, report)
+
+
+def _without_default(error: str) -> str:
+    """The error without the name of the collection in which the core keeps `include_regex`."""
+    return error.removeprefix("collection 'default': ")
 
 
 def _as_many_as_possible(
-    snapshot: Snapshot,
+    snapshot: Callable[[Sequence[Collection], Sequence[str]], _core.HookConfig],
     mistake: Callable[[Sequence[Collection], Sequence[str]], str | None],
     collections: list[Collection],
     names: list[str],

@@ -615,6 +615,29 @@ def test_more_collections_than_possible_are_told_once_and_the_first_are_saved(tm
     assert "Net_fc1.weight" in read(tmp_path / "run").tensor_names()
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text"), [("(", "pattern '(' does not compile"), (5, "must hold text, found 5")]
+)
+def test_one_pattern_with_a_mistake_leaves_the_other_edits_as_they_are(
+    tmp_path, capfd, pattern, text
+):
+    hook = smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(save_interval=1))
+    model = Net()
+    hook.register_module(model)
+    hook.include_collections.append("biases")
+    hook.include_regex.append("fc1.weight")
+    hook.include_regex.append(pattern)
+    hook.get_collection("mine").include("fc2.weight")
+    hook.include_collections.append("mine")
+    train(model, 2)
+    hook.close()
+    names = read(tmp_path / "run").tensor_names()
+    assert {"Net_fc1.weight", "Net_fc1.bias", "Net_fc2.weight"} <= set(names)
+    logged = capfd.readouterr().err
+    assert logged.count("a pattern is ignored: include_regex") == 1
+    assert text in logged
+
+
 class CountingRevision:
     """A ConfigRevision that counts the objects that it was given."""
 
@@ -650,19 +673,21 @@ def test_collections_are_followed_once_however_many_a_script_adds(tmp_path):
 def test_mistakes_are_searched_in_each_collection_once():
     checked = []
 
-    def snapshot(collections, names):
-        checked.append(len(collections) + len(names))
+    def snapshot(collections, names, patterns):
+        checked.append(len(collections) + len(names) + len(patterns))
         if any(each.name == "bad" for each in collections):
             raise SMDebugValueError("it is bad")
-        return list(collections), list(names)
+        return list(collections), list(names), list(patterns)
 
     collections = [smd.Collection(f"c{number}") for number in range(1000)]
     collections.insert(500, smd.Collection("bad"))
     reported, left_out = [], set()
-    kept, names = valid_configuration(
+    patterns = [f"p{number}" for number in range(1000)]
+    kept, names, kept_patterns = valid_configuration(
         snapshot,
         collections,
         [each.name for each in collections],
+        patterns,
         lambda config: None,
         reported.append,
         left_out,
@@ -670,7 +695,8 @@ def test_mistakes_are_searched_in_each_collection_once():
     assert [each.name for each in kept] == names == [f"c{number}" for number in range(1000)]
     assert reported == ["a collection is ignored: collection 'bad': it is bad"]
     assert left_out == {"bad"}
-    assert sum(checked) < 8 * 1000
+    assert kept_patterns == patterns
+    assert sum(checked) < 10 * 1000
 
 
 def test_a_missing_loss_of_a_function_is_named_with_the_call_that_saves_it(tmp_path, capfd):
