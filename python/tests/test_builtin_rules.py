@@ -358,8 +358,17 @@ def test_invoke_rule_drives_a_built_in_rule(out_dir):
     healthy = builtin("ExplodingTensor", trial)
     with pytest.raises(NoMoreData):
         invoke_rule(healthy)
-    assert healthy.verdict()["status"] == "InProgress"
+    assert healthy.verdict()["status"] == "NoIssuesFound"
     assert healthy.judge()["status"] == "NoIssuesFound"
+
+
+def test_invoke_rule_reports_that_a_built_in_rule_judged_nothing(out_dir, capfd):
+    trial = read(record(out_dir, perceptron()))
+    with pytest.raises(NoMoreData):
+        invoke_rule(builtin("AllZero", trial, collection_names="typo"))
+    assert "rule AllZero: nothing to judge: the run has no collection 'typo'" in (
+        capfd.readouterr().err
+    )
 
 
 def test_a_built_in_rule_passes_over_steps_that_were_not_saved(out_dir):

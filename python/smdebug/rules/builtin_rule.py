@@ -74,10 +74,24 @@ class BuiltinRule:
         if verdict["status"] == "Error":
             raise InsufficientInformationForRuleInvocation(self.rule_name, verdict["message"])
         if verdict["status"] == "IssuesFound" and verdict["step"]["global"] <= step:
-            _logger.info("%s: %s", self.rule_name, verdict["message"])
-            raise RuleEvaluationConditionMet(
-                self.rule_name, verdict["step"]["global"], end_of_rule=True
-            )
+            self._raise_finding(verdict)
+
+    def conclude(self) -> None:
+        """Judges the end of the run after `invoke` has judged its steps. Logs a warning if the rule
+        judged nothing. Raises RuleEvaluationConditionMet as `invoke` if it fires only now."""
+        _, monitor = self._checked()
+        monitor.finish()
+        verdict = self.verdict()
+        if verdict["status"] == "Error":
+            _logger.warning("rule %s: %s", self.rule_name, verdict["message"])
+        elif verdict["status"] == "IssuesFound":
+            self._raise_finding(verdict)
+
+    def _raise_finding(self, verdict: Verdict) -> None:
+        _logger.info("%s: %s", self.rule_name, verdict["message"])
+        raise RuleEvaluationConditionMet(
+            self.rule_name, verdict["step"]["global"], end_of_rule=True
+        )
 
     def judge(self) -> Verdict:
         """Judges every step of the run as if no other step would follow. Returns the verdict.

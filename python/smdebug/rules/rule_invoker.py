@@ -6,6 +6,7 @@ import inspect
 from typing import Protocol
 
 from smdebug.exceptions import (
+    NoMoreData,
     NoMoreProfilerData,
     RuleEvaluationConditionMet,
     SMDebugTypeError,
@@ -44,9 +45,9 @@ def invoke_rule(
     has `end_of_rule` set. With `raise_eval_cond`, raises the RuleEvaluationConditionMet instead.
 
     Raises SMDebugTypeError for anything but a rule object, and SMDebugValueError for an `end_step`
-    below `start_step`. Without `end_step`, raises NoMoreData at
-    the end of the run and returns at NoMoreProfilerData. Other exceptions of the
-    rule reach the caller.
+    below `start_step`. Without `end_step`, raises NoMoreData at the end of the run, which a
+    built-in rule has then judged as well, and returns at NoMoreProfilerData. Other exceptions of
+    the rule reach the caller.
     """
     if inspect.isclass(rule_obj):
         name = rule_obj.__name__
@@ -77,10 +78,25 @@ class _Invocation:
         try:
             while (end_step is None or step < end_step) and self._judge(step):
                 step += 1
+        except NoMoreData:
+            self._conclude()
+            raise
         finally:
             if self._missing and not self._has_judged:
                 text = "rule %s judged no step: %s"
                 _logger.warning(text, self._rule.rule_name, self._missing)
+
+    def _conclude(self) -> None:
+        """Lets a built-in rule judge the end of the run."""
+        conclude = getattr(self._rule, "conclude", None)
+        if conclude is None:
+            return
+        try:
+            conclude()
+        except RuleEvaluationConditionMet as met:
+            if self._raises_findings:
+                raise
+            _logger.info("%s", met)
 
     def _judge(self, step: int) -> bool:
         """Returns whether another step may follow."""
