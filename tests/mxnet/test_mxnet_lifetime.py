@@ -1,4 +1,4 @@
-"""A hook that is not closed ends with its net, loses nothing, leaves no trace in saved models, and
+"""A hook that is not closed ends with its net, loses no step, leaves no trace in saved models, and
 logs a forgotten registration."""
 
 import gc
@@ -22,6 +22,18 @@ def test_a_cell_that_runs_again_keeps_no_former_net(tmp_path):
     for i in range(2):
         trial = smd.create_trial(str(tmp_path / str(i)))
         assert trial.steps() == [0, 1] and trial.loaded_all_steps
+
+
+def test_no_array_is_read_when_a_net_is_collected_with_its_hook(tmp_path, monkeypatch):
+    # Python may have freed the array before, and the read would wait forever.
+    read = []
+    net, hook = train_in_a_cell(str(tmp_path / "run"))
+    monkeypatch.setattr(mx.nd.NDArray, "wait_to_read", lambda array: read.append(array))
+    monkeypatch.setattr(mx.nd.NDArray, "asnumpy", lambda array: read.append(array))
+    gc.collect()
+    assert net() is None and hook() is None
+    assert read == []
+    assert smd.create_trial(str(tmp_path / "run")).steps() == [0, 1]
 
 
 def test_the_trainer_of_mxnet_is_as_before_when_the_hook_was_collected(tmp_path):

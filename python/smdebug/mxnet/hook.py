@@ -331,6 +331,12 @@ class Hook(BaseHook):
         """
         return isolate_errors(self._latch, where, passing=MXNetError)
 
+    def __del__(self) -> None:
+        # The net is collected together with its hook, and its arrays may be freed first: a read
+        # would wait forever. The last step lacks the values after its update.
+        self._switch.is_on = False
+        super().__del__()
+
     def _detach(self) -> None:
         try:
             self._finish_step()

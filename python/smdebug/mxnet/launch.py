@@ -92,6 +92,10 @@ class LaunchedHook(Hook):
                 self._heads = (*self._heads, head)
                 self._series.note(FUNCTIONAL_LOSS, [head])
 
+    def __del__(self) -> None:
+        self._series = None  # as for the arrays of the net
+        super().__del__()
+
     def _detach(self) -> None:
         if self._series is not None:
             try:
