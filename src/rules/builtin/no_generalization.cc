@@ -16,10 +16,16 @@
 // slowly is as good on both sets. If the training ends after a few evaluations,
 // only this is judged.
 //
-// Evaluations are those of rules/measures/evaluation_phases.h. XGBoost reports
-// no facts: the guess of its metrics logloss and mlogloss is the first
-// validation loss, unless it is so low that the first round has learned
-// already. The original has no such rule.
+// Evaluations are those of rules/measures/evaluation_phases.h.
+//
+// XGBoost reports no facts. The guess of its metrics logloss and mlogloss gives
+// each class its share of the saved labels of the validation set. The metrics
+// may use weights that these do not have: then the first loss is far above that
+// of the guess, and takes its place, as it does without labels. A first round
+// that is better than any guess, or that has memorized, is no guess. Trees are
+// evaluated in every round, and a signal that is weak needs a few of them
+// before it outweighs the noise, so they get more rounds. The original has no
+// such rule.
 
 #include <algorithm>
 #include <cmath>
@@ -36,9 +42,11 @@
 
 #include "smdebug/base/try.h"
 
+#include "base/strings.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
+#include "rules/measures/element_values.h"
 #include "rules/measures/evaluation_phases.h"
 #include "rules/measures/loss_of_guess.h"
 #include "rules/measures/loss_role.h"
@@ -101,28 +109,91 @@ constexpr std::uint64_t kSettled = 100;
 // samples, and of three equal ones (ln 3).
 constexpr double kTwoClasses = 0.6, kThreeClasses = 1.0986;
 
-// The loss to compare with: "a guess among 10 classes", or the first
-// evaluation.
+// Of trees: the rounds before they are judged, and the share of the guess that
+// a signal which is weak reaches in them, but labels of chance do not.
+constexpr Step kFewestRounds = 10;
+constexpr double kBoostedShare = 0.995;
+// A first validation loss above this share of the loss of a guess is of other
+// weights, and a first training loss below this share of it has memorized.
+constexpr double kOtherWeights = 1.25, kMemorized = 0.85;
+
+// The loss to compare with.
 struct Reference {
+  enum class Kind { even, by_shares, first } kind = Kind::even;
   double loss = 0;
-  std::int64_t classes = 0;  // 0: unknown
+  std::int64_t classes = 0;
 };
 
 std::string text_of(const Reference& reference) {
-  return reference.classes > 0
-             ? fmt::format("a guess among {} classes ({:.4g})",
-                           reference.classes, reference.loss)
-             : fmt::format("the first evaluation ({:.4g})", reference.loss);
+  switch (reference.kind) {
+    case Reference::Kind::even:
+      return fmt::format("a guess among {} classes ({:.4g})", reference.classes,
+                         reference.loss);
+    case Reference::Kind::by_shares:
+      return fmt::format("a guess by the shares of the {} classes ({:.4g})",
+                         reference.classes, reference.loss);
+    case Reference::Kind::first:
+      break;
+  }
+  return fmt::format("the first ({:.4g})", reference.loss);
+}
+
+// The entropy of the labels: the lowest loss of an answer that is the same for
+// all samples. None for labels of one class, and for numbers that are no
+// classes.
+std::optional<Reference> guess_by_shares(std::span<const double> labels) {
+  std::map<double, double> counts;
+  for (const double label : labels) {
+    if (label != std::floor(label)) return std::nullopt;
+    ++counts[label];
+  }
+  if (counts.size() < 2) return std::nullopt;
+  Reference guess{Reference::Kind::by_shares, 0,
+                  static_cast<std::int64_t>(counts.size())};
+  for (const auto& [label, count] : counts) {
+    const double share = count / static_cast<double>(labels.size());
+    guess.loss -= share * std::log(share);
+  }
+  return guess;
 }
 
 // The evaluations by one validation loss.
 struct Course {
   Evaluation last;
   RunningMean training;  // the newest that is known
+  // Of the first evaluation.
   std::optional<double> first;
+  double first_training = 0;
+  Step begin = 0;
+  // The lowest validation losses of all evaluations, and of those after the
+  // first.
   double best = std::numeric_limits<double>::infinity();
+  double best_later = std::numeric_limits<double>::infinity();
   std::int64_t evaluations = 0;
   std::uint64_t training_losses = 0;
+
+  void add(Evaluation evaluation) {
+    const double mean = evaluation.validation.mean;
+    if (evaluation.training.count > 0) training = evaluation.training;
+    training_losses += evaluation.training.count;
+    if (first) {
+      best_later = std::min(best_later, mean);
+    } else {
+      first = mean;
+      first_training = training.mean;
+      begin = evaluation.last.step.global;
+    }
+    best = std::min(best, mean);
+    ++evaluations;
+    last = std::move(evaluation);
+  }
+
+  // Whether trees are trained: their steps have no modes.
+  bool is_of_trees() const { return last.last.step.mode == Mode::global; }
+  Step rounds() const { return last.last.step.global - begin + 1; }
+  double best_beside(const Reference& reference) const {
+    return reference.kind == Reference::Kind::first ? best_later : best;
+  }
 };
 
 // Whether the model has certainly become better than a guess on the training
@@ -149,14 +220,15 @@ class NoGeneralization : public Rule {
         validation_share_(parameters.real("validation_share")) {}
 
   RuleNeeds needs() const override {
-    return {{{.collections = {"losses"}, .regexes = {}}}};
+    return {{{.collections = {"losses"}, .regexes = {}},
+             {.collections = {}, .regexes = {"^labels$"}, .if_saved = true}}};
   }
 
   void on_facts(std::string_view name, const RunFacts& facts) override {
     Worker& worker = workers_[std::string(name)];
     worker.phases.add(name, facts);
     if (const auto guess = guess_of(facts)) {
-      worker.guess = {guess->loss, guess->classes};
+      worker.guess = {Reference::Kind::even, guess->loss, guess->classes};
     }
   }
 
@@ -171,6 +243,7 @@ class NoGeneralization : public Rule {
     for (auto& [name, worker] : workers_) {
       keep(finding, judge(worker, worker.phases.begin_step(step.step)));
     }
+    SMD_CHECK_OK(read_labels(step));
     for (const Observation* tensor : step.by_selector(0)) {
       SMD_TRY(const auto loss, quantity(*tensor, {Reduction::mean}));
       if (!loss || !std::isfinite(*loss)) continue;
@@ -196,14 +269,20 @@ class NoGeneralization : public Rule {
       }
     }
     if (finding || has_judged()) return finding;
-    return Error{
-        has_evaluated ? Error::Code::not_found : Error::Code::unsupported,
-        fmt::format("nothing to judge: {}", reason(has_evaluated))};
+    if (!has_evaluated) {
+      return Error{Error::Code::unsupported,
+                   "nothing to judge: no loss of an EVAL step, and none named "
+                   "like 'validation-logloss', was saved"};
+    }
+    return Error{most_evaluations_ == 0 ? Error::Code::unsupported
+                                        : Error::Code::not_found,
+                 "nothing to judge: " + too_little_text()};
   }
 
  private:
   struct Worker {
     std::optional<Reference> guess;
+    std::optional<Reference> by_shares;  // of XGBoost's labels
     EvaluationPhases phases;
     std::map<std::string, Course, std::less<>> courses;  // by `key`
   };
@@ -213,29 +292,33 @@ class NoGeneralization : public Rule {
     if (!finding) finding = std::move(more);
   }
 
-  std::string reason(bool has_evaluated) const {
-    if (has_evaluated) {
-      return fmt::format(
-          "the loss of a guess is unknown, or there were fewer than {} "
-          "evaluations; the rule judges a mean cross entropy of PyTorch or "
-          "Keras, and logloss and mlogloss of XGBoost",
-          patience_);
+  Status read_labels(const RuleStep& step) {
+    for (const Observation* tensor : step.by_selector(1)) {
+      Worker& worker = workers_[std::string(tensor->worker)];
+      if (worker.by_shares) continue;
+      SMD_TRY(const auto labels, element_values(*tensor));
+      if (!labels || labels->shape.size() != 1) continue;
+      worker.by_shares = guess_by_shares(labels->values);
     }
-    return "no loss of an EVAL step, and none named like 'validation-logloss', "
-           "was saved";
+    return {};
+  }
+
+  std::string too_little_text() const {
+    if (most_evaluations_ == 0) {
+      return "the loss of a guess is unknown; the rule judges a mean cross "
+             "entropy of PyTorch or Keras, and logloss and mlogloss of XGBoost";
+    }
+    return fmt::format(
+        "{}, and {} are needed, or {} rounds of trees",
+        count_text(static_cast<std::uint64_t>(most_evaluations_), "evaluation"),
+        patience_, kFewestRounds);
   }
 
   std::optional<Finding> judge(Worker& worker, EvaluationPhases::Ended ended) {
     std::optional<Finding> finding;
     for (Evaluation& one : ended) {
       Course& course = worker.courses[one.key];
-      const double mean = one.validation.mean;
-      if (one.training.count > 0) course.training = one.training;
-      course.training_losses += one.training.count;
-      if (!course.first) course.first = mean;
-      course.best = std::min(course.best, mean);
-      ++course.evaluations;
-      course.last = std::move(one);
+      course.add(std::move(one));
       keep(finding, judge(worker, course));
     }
     return finding;
@@ -243,7 +326,12 @@ class NoGeneralization : public Rule {
 
   std::optional<Finding> judge(const Worker& worker, const Course& course) {
     const auto reference = reference_of(worker, course);
-    if (!reference || course.evaluations < patience_) return std::nullopt;
+    if (!reference) return std::nullopt;
+    most_evaluations_ = std::max(most_evaluations_, course.evaluations);
+    if (course.evaluations < patience_ ||
+        (course.is_of_trees() && course.rounds() < kFewestRounds)) {
+      return std::nullopt;
+    }
     count_judged();
     const bool has_learned =
         course.training.mean > 0 &&
@@ -269,38 +357,54 @@ class NoGeneralization : public Rule {
     return describe(course, *reference);
   }
 
+  double share_of(const Course& course) const {
+    return course.is_of_trees() ? std::max(validation_share_, kBoostedShare)
+                                : validation_share_;
+  }
+
   bool has_generalized(const Course& course, const Reference& reference) const {
-    return course.best <= validation_share_ * reference.loss;
+    return course.best_beside(reference) <= share_of(course) * reference.loss;
   }
 
   static std::optional<Reference> reference_of(const Worker& worker,
                                                const Course& course) {
     if (worker.guess) return worker.guess;
-    if (course.last.last.step.mode != Mode::global) return std::nullopt;
     const std::string& pair = course.last.pair;
-    const bool is_guess =
-        (pair == "logloss" && *course.first >= kTwoClasses) ||
-        (pair == "mlogloss" && *course.first >= kThreeClasses);
-    if (!is_guess) return std::nullopt;
-    return Reference{*course.first, 0};
+    const bool is_binary = pair == "logloss";
+    if (!course.is_of_trees() || !(is_binary || pair == "mlogloss")) {
+      return std::nullopt;
+    }
+    if (worker.by_shares &&
+        *course.first <= kOtherWeights * worker.by_shares->loss) {
+      return worker.by_shares;
+    }
+    if (*course.first < (is_binary ? kTwoClasses : kThreeClasses) ||
+        course.first_training < kMemorized * *course.first) {
+      return std::nullopt;
+    }
+    return Reference{Reference::Kind::first, *course.first, 0};
   }
 
-  static Finding describe(const Course& course, const Reference& reference) {
+  Finding describe(const Course& course, const Reference& reference) const {
     const Evidence& place = course.last.last;
     Finding finding;
+    const bool is_first = reference.kind == Reference::Kind::first;
+    const double best = course.best_beside(reference);
     finding.message = fmt::format(
-        "{}: none of {} evaluations was better than {}: the lowest mean "
-        "validation loss is {:.4g}, while the mean training loss has fallen to "
-        "{:.4g}, until {}",
-        tensor_text(place.tensor, place.worker), course.evaluations,
-        text_of(reference), course.best, course.training.mean,
-        step_text(place.step));
+        "{}: none of {} evaluations was at least {:.3g} % below {}: the lowest "
+        "mean validation loss is {:.4g}, while the mean training loss has "
+        "fallen to {:.4g}, until {}",
+        tensor_text(place.tensor, place.worker),
+        is_first ? fmt::format("the {} later", course.evaluations - 1)
+                 : fmt::format("{}", course.evaluations),
+        100 * (1 - share_of(course)), text_of(reference), best,
+        course.training.mean, step_text(place.step));
     set_advice(finding, kAdvice[0]);
     Evidence evidence = place;
     evidence.quantity = "lowest mean validation loss";
-    evidence.value = course.best;
+    evidence.value = best;
     evidence.relation = ">";
-    evidence.threshold = reference.loss;
+    evidence.threshold = share_of(course) * reference.loss;
     finding.evidence.push_back(std::move(evidence));
     return finding;
   }
@@ -309,6 +413,8 @@ class NoGeneralization : public Rule {
   std::int64_t patience_at_end_;
   double training_share_;
   double validation_share_;
+  // Of one course with a known guess.
+  std::int64_t most_evaluations_ = 0;
   std::map<std::string, Worker, std::less<>> workers_;
 };
 
@@ -325,8 +431,10 @@ const RuleFactory kNoGeneralization = {
         "loss was below 'validation_share' of it. A smaller fall is enough if "
         "the losses tell that it is no noise; a training that has ended is "
         "then judged after 'patience_at_end' evaluations. The guess gives each "
-        "class the same probability; for logloss and mlogloss of XGBoost it is "
-        "the first validation loss.",
+        "class the same probability. For logloss and mlogloss of XGBoost it "
+        "gives each class its share of the saved labels, or is the first "
+        "validation loss if there are none; these are judged after 10 rounds, "
+        "and a fall of 0.5 % is enough to pass.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<NoGeneralization>,
