@@ -18,6 +18,7 @@ constexpr Kinds kLossRises = {"the loss rose",
                               "the loss diverges",
                               "the loss grew until it was not finite",
                               "as high again as it began"};
+constexpr Kinds kLossPlunges = {"the loss falls without a bound"};
 constexpr Kinds kLossReturns = {"as high again as it began"};
 constexpr Kinds kLossStands = {"the loss does not change",
                                "the loss is the same at every step",
@@ -80,6 +81,10 @@ constexpr Effects kReturning = {"a loss that is as high again as it began",
 
 constexpr Findings kStandingFindings = {{"LossNotDecreasing", kLossStands}};
 constexpr Effects kStanding = {"a loss that does not fall", kStandingFindings};
+
+constexpr Findings kPlungingFindings = {{"LossNotDecreasing", kLossPlunges}};
+constexpr Effects kPlunging = {"a loss that falls without a bound",
+                               kPlungingFindings};
 
 constexpr Findings kDeadFindings = {{"DeadRelu", kDeadAtOnce},
                                     {"DeadRelu", kDeadLater},
@@ -153,6 +158,7 @@ constexpr Group kByDataScale = {
     &kLargeUpdates, &kSameOutput, &kHighRate, &kScaling, &kHighFirstLoss};
 constexpr Group kByLargerClass = {&kPredictions};
 constexpr Group kByForeignLabels = {&kOverfit, &kPredictions};
+constexpr Group kByWrongSign = {&kPlunging};
 constexpr Group kByNothingMoving = {&kStanding,   &kDead,    &kVanishing,
                                     &kSameOutput, &kLowRate, &kPredictions};
 // A layer that is exchanged during the training starts untrained.
@@ -228,6 +234,10 @@ constexpr CauseRow kRows[] = {
      .explains_all_later = true},
     {.stage = Stage::wiring,
      .finding = {"InitialLoss", kWrongSign},
+     .effects = kByWrongSign,
+     .explains_all_later = true},
+    {.stage = Stage::wiring,
+     .finding = {"LossNotDecreasing", kLossPlunges},
      .explains_all_later = true},
     {.stage = Stage::wiring,
      .finding = {"ParametersNotTrained", kNothingMoves},

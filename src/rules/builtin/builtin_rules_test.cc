@@ -118,6 +118,7 @@ TEST(BuiltinRules, CallAFindingFatalIfItIsNotFiniteOrDivergesOrNothingTrains) {
           "LossNotDecreasing: the loss was suddenly not finite",
           "LossNotDecreasing: the loss is the same at every step",
           "LossNotDecreasing: the loss diverges",
+          "LossNotDecreasing: the loss falls without a bound",
           "MixedPrecision: gradients clipped before they are unscaled",
           "MixedPrecision: float16 weights with an epsilon that is 0",
           "MixedPrecision: a gradient scaler that skips each update",

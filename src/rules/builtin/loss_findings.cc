@@ -83,6 +83,12 @@ const Advice kAdvice[] = {
      .advice =
          "lower the learning rate or clip the gradients, and continue from "
          "a checkpoint of a step before the rise"},
+    {.when = "the loss falls without a bound",
+     .cause = "a wrong sign, or a term without a lower bound: the optimizer "
+              "makes the loss ever lower, and the model learns nothing",
+     .advice = "check the sign of the loss and of each of its terms, and which "
+               "of them can fall below zero",
+     .severity = Severity::fatal},
 };
 
 }  // namespace

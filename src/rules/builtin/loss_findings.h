@@ -27,6 +27,7 @@ enum class LossFault {
   rises,
   diverges,
   returned,
+  plunges,
 };
 
 // In the order of `LossFault`.

@@ -30,8 +30,9 @@ namespace {
 
 using Kind = LossTrend::Kind;
 
-// A loss that rose by this factor diverges, and by this one it leapt.
-constexpr double kDivergence = 10, kLeap = 1.5;
+// A loss that rose by this factor diverges, and by this one it leapt. One that
+// fell this many times below zero has no lower bound.
+constexpr double kDivergence = 10, kLeap = 1.5, kPlunge = 1000;
 // No model learns in the first few hundred steps with a learning rate that is
 // lower, or after a schedule has lowered it to this share.
 constexpr double kLowRate = 1e-5, kDecay = 1e-3;
@@ -74,6 +75,11 @@ std::string course_text(const LossTrend::Answer& answer, Step steps) {
           "the loss fell to {:.4g} and is {:.4g} after {} steps, as high again "
           "as in the first steps ({:.4g})",
           least, now, steps, before);
+    case Kind::plunges:
+      return fmt::format(
+          "the loss falls ever faster below zero: {:.4g} after {} steps, and "
+          "the first losses were about {:.4g} from zero",
+          now, steps, before);
     case Kind::unknown:
     case Kind::falls:
     case Kind::not_judged:
@@ -106,6 +112,8 @@ LossFault fault_of(const LossTrend::Answer& answer,
       return LossFault::leapt;
     case Kind::returned:
       return LossFault::returned;
+    case Kind::plunges:
+      return LossFault::plunges;
     case Kind::rises:
       return answer.now > kDivergence * answer.before ? LossFault::diverges
                                                       : LossFault::rises;
@@ -131,6 +139,9 @@ void set_numbers(const LossTrend::Answer& answer, Evidence& evidence) {
     evidence.threshold = 5;
   } else if (answer.kind == Kind::returned) {
     evidence.threshold = answer.least;
+  } else if (answer.kind == Kind::plunges) {
+    evidence.relation = "<";
+    evidence.threshold = -answer.before;
   }
 }
 
@@ -236,12 +247,13 @@ class LossTrendRule : public Rule {
     StepId newest;
     std::optional<Step> counted;  // the newest step, in its mode
     std::optional<double> first;
-    double highest = 0;
+    double highest = 0, lowest = 0;
     std::optional<ScalarSample> leap;  // the first loss far above `first`
 
     void note(const StepId& step, double value) {
       if (!first) first = value;
       highest = std::max(highest, value);
+      lowest = std::min(lowest, value);
       if (!leap && value > kLeap * std::abs(*first)) leap = {step, value};
     }
   };
@@ -324,6 +336,13 @@ class LossTrendRule : public Rule {
   static Finding not_finite(const Worker& worker, const Loss& loss,
                             Evidence evidence, double value) {
     if (!loss.first) return not_finite_finding(std::move(evidence), value);
+    if (loss.lowest < -kPlunge * std::max(std::abs(*loss.first), 1.0)) {
+      Finding finding =
+          not_finite_finding(std::move(evidence), value, LossFault::plunges);
+      finding.message += fmt::format(", after it fell from {:.4g} to {:.4g}",
+                                     *loss.first, loss.lowest);
+      return finding;
+    }
     if (loss.highest <= kDivergence * std::abs(*loss.first)) {
       return not_finite_finding(std::move(evidence), value,
                                 LossFault::suddenly_not_finite);

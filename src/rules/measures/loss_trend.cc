@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "rules/measures/noisy_values.h"
 
@@ -24,12 +25,22 @@ constexpr double kFall = 0.05, kNegligibleFall = 0.001;
 constexpr double kSmallRise = 1.1, kRise = 10;
 // If a loss may rise, only a rise by this factor says that it diverges.
 constexpr double kExplosion = 1000;
+// A loss that is so many times further below zero than the first losses were
+// from it has no lower bound, if it falls ever faster: the log likelihood of a
+// good model is large as well, but it comes to rest. Losses that have begun
+// near zero, as those of agents do, are compared with 1.
+constexpr double kPlunge = 1000, kPlungeOfRivals = 1e6;
+constexpr double kFaster = 1.5;
 
 // How far a loss may be from that of a guess.
 constexpr double kNearGuess = 0.03;
 
 constexpr std::size_t kFirstCheck = 20;  // losses
 constexpr Step kFirstSteps = 40;
+// So few are enough for a loss that leaps to this multiple of the first one and
+// stays there.
+constexpr std::size_t kFewLosses = 10;
+constexpr double kLargeLeap = 3;
 // Some healthy losses are still for so many steps, and then fall slowly.
 constexpr std::size_t kSlowStart = 90, kSlowFall = 200;  // losses
 constexpr std::size_t kMostBetweenChecks = 200;
@@ -41,6 +52,13 @@ constexpr std::size_t kMostKept = 8192;
 double error_of_fall(Losses early, Losses late) {
   return kCritical * 1.2533 * std::max(noise(early), noise(late)) *
          std::sqrt(2.0 / static_cast<double>(late.size()));
+}
+
+// How far losses typically are from zero.
+double scale(Losses losses) {
+  std::vector<double> distances(losses.begin(), losses.end());
+  for (double& one : distances) one = std::abs(one);
+  return median(distances);
 }
 
 }  // namespace
@@ -107,7 +125,10 @@ LossTrend::Answer LossTrend::judge(Setting setting) {
       static_cast<double>(std::max<std::size_t>(losses_, 1));
   answer.needed = std::max(static_cast<double>(kFirstSteps),
                            static_cast<double>(kFirstCheck) * steps_per_loss);
-  if (losses_ < kFirstCheck) return answer;
+  if (losses_ < kFirstCheck) {
+    const Answer leap = judge_few(setting);
+    return leap.kind == Kind::unknown ? answer : leap;
+  }
   const Parts parts(kept_);
   const bool may_rise = setting.has_repeated_calls || setting.has_rivals;
   answer.before = parts.before;
@@ -116,6 +137,9 @@ LossTrend::Answer LossTrend::judge(Setting setting) {
     // Without a reward yet, the loss is 0.
     const bool may_be_zero = may_rise && first_loss_ == 0;
     answer.kind = may_be_zero ? Kind::not_judged : Kind::constant;
+  } else if (plunges(parts, may_rise)) {
+    answer.kind = Kind::plunges;
+    answer.before = scale(parts.begin);
   } else if (std::ranges::min(kept_) < 0 || parts.before <= 0) {
     answer.kind = has_fallen_ ? Kind::falls : Kind::not_judged;
   } else if (has_exploded(parts, may_rise)) {
@@ -140,6 +164,37 @@ LossTrend::Answer LossTrend::judge(Setting setting) {
   }
   lowest_ = std::min(lowest_.value_or(parts.now), parts.now);
   return answer;
+}
+
+// Judges fewer losses than the tests of groups need.
+LossTrend::Answer LossTrend::judge_few(Setting setting) const {
+  Answer answer;
+  if (losses_ < kFewLosses || steps() < kFirstSteps ||
+      setting.has_repeated_calls || setting.has_rivals || first_loss_ <= 0) {
+    return answer;
+  }
+  const Losses all = kept_;
+  const Losses late = all.last(all.size() / 2);
+  const double now = median(late);
+  if (std::ranges::min(late) < kLargeLeap * first_loss_ ||
+      noise(late) > 0.15 * now || late.back() < 0.95 * late.front()) {
+    return answer;
+  }
+  answer.kind = Kind::leapt;
+  answer.before = first_loss_;
+  answer.now = now;
+  answer.most = std::ranges::max(all.first(all.size() / 2));
+  return answer;
+}
+
+bool LossTrend::plunges(const Parts& parts, bool may_rise) {
+  const double least = may_rise ? kPlungeOfRivals : kPlunge;
+  const double middle = median(parts.middle_third);
+  return parts.now < -least * std::max(scale(parts.begin), 1.0) &&
+         parts.now <= parts.last &&
+         middle - parts.last > kFaster * (parts.first - middle) &&
+         parts.first > middle &&
+         rank_test(parts.first_third, parts.last_third) > kCertain;
 }
 
 bool LossTrend::has_exploded(const Parts& parts, bool may_rise) {

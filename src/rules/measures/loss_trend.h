@@ -29,6 +29,7 @@ class LossTrend {
     leapt,     // it rose in the first steps, and is no lower than it began
     rises,     // it is higher than it began
     returned,  // it fell, and is as high again as it began
+    plunges,   // it falls ever faster, far below zero: it has no lower bound
   };
 
   // The kind of the training.
@@ -69,7 +70,9 @@ class LossTrend {
  private:
   struct Parts;
 
+  Answer judge_few(Setting setting) const;
   void keep(double loss);
+  static bool plunges(const Parts& parts, bool may_rise);
   static bool has_exploded(const Parts& parts, bool may_rise);
   static bool has_risen(const Parts& parts);
   bool has_returned(const Parts& parts) const;

@@ -230,6 +230,77 @@ TEST(LossTrend, DoesNotJudgeLossesBelowZero) {
               testing::Each(Kind::not_judged));
 }
 
+TEST(LossTrend, PlungesWhereALossHasNoLowerBound) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Noise noise(seed);
+    // Outputs that grow with the steps, squared, with the wrong sign.
+    const auto square = [&](Step step) {
+      const double output = 1 + std::pow(double(step) / 10, 2);
+      return -0.9 * output * output * (1 + noise(0.1));
+    };
+    EXPECT_EQ(course(square, 400).back(), Kind::plunges) << seed;
+    const auto doubling = [&](Step step) {
+      return 177 - std::pow(2.0, double(step) / 5) * (1 + noise(0.1));
+    };
+    EXPECT_EQ(course(doubling, 400).back(), Kind::plunges) << seed;
+    EXPECT_EQ(course(doubling, 400, {.has_rivals = true}).back(), Kind::plunges)
+        << seed;
+  }
+}
+
+// Log likelihoods, and returns of agents.
+TEST(LossTrend, DoesNotPlungeWhereItComesToRestBelowZero) {
+  const auto never = testing::Not(testing::Contains(Kind::plunges));
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Noise noise(seed);
+    const auto rest = [](Step step, double time) {
+      return 1 - std::exp(-double(step) / time);
+    };
+    const auto likelihood = [&](Step step) {
+      return 500 - 6000 * rest(step, 80) + noise(20);
+    };
+    EXPECT_THAT(course(likelihood, 1000), never) << seed;
+    // That begins near zero.
+    const auto value = [&](Step step) {
+      return -1500 * rest(step, 200) + noise(0.1);
+    };
+    EXPECT_THAT(course(value, 2000), never) << seed;
+    // That turns up before it comes to rest.
+    const auto slow = [&](Step step) {
+      return -900 / (1 + std::exp(5 - double(step) / 100)) + noise(0.1);
+    };
+    EXPECT_THAT(course(slow, 2000), never) << seed;
+    EXPECT_THAT(course([&](Step) { return noise(1) - 0.01; }, 1000), never)
+        << seed;
+    // A critic.
+    const auto critic = [&](Step step) {
+      return -20 * std::sqrt(double(step)) + noise(5);
+    };
+    EXPECT_THAT(course(critic, 2000, {.has_rivals = true}), never) << seed;
+  }
+}
+
+TEST(LossTrend, LeapsWithFewLossesThatStayHigh) {
+  const auto boosted = [](Step step) { return step == 0 ? 6.656 : 20.93; };
+  const auto last = [](const std::function<double(Step)>& loss,
+                       LossTrend::Setting setting) {
+    LossTrend trend;
+    for (Step step = 0; step <= 110; step += 10) trend.add(step, loss(step));
+    return trend.judge(setting).kind;
+  };
+  EXPECT_EQ(last(boosted, {}), Kind::leapt);
+  EXPECT_EQ(last(boosted, {.has_rivals = true}), Kind::unknown);
+  // It falls again.
+  EXPECT_EQ(
+      last([](Step step) { return step == 0 ? 1 : 20 - double(step) / 8; }, {}),
+      Kind::unknown);
+  EXPECT_EQ(last([](Step step) { return step == 0 ? 1 : 2.5; }, {}),
+            Kind::unknown);
+  Noise noise(1);
+  EXPECT_EQ(last([&](Step step) { return step == 0 ? 1 : 9 + noise(4); }, {}),
+            Kind::unknown);
+}
+
 TEST(LossTrend, JudgesALongTrainingLikeAShortOne) {
   Noise noise(9);
   LossTrend trend;
