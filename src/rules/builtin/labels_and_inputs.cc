@@ -18,6 +18,8 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/core/tensor_view.h"
+
 #include "base/strings.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/coming_facts.h"
@@ -133,6 +135,12 @@ struct Thresholds {
   double feature_ratio = 0;
 };
 
+bool is_of_labels(DataFault fault) {
+  return fault == DataFault::labels_sorted || fault == DataFault::one_class ||
+         fault == DataFault::one_of_two_classes ||
+         fault == DataFault::class_rare;
+}
+
 // A fault with its measure.
 struct Found {
   DataFault fault;
@@ -146,7 +154,8 @@ struct Found {
 // With fewer, labels of one class may be chance.
 constexpr std::uint64_t kFewestLabels = 100;
 // A class with this share of the labels of the largest one is rare. With more
-// classes, rare ones are usual: words and characters are of such sizes.
+// classes, or with several labels per sample, rare ones are usual: words,
+// characters and pixels are of such sizes.
 constexpr double kRareShare = 0.1;
 constexpr std::uint64_t kMostClasses = 20;
 // Labels by which the count of a rare class may be too low by chance.
@@ -157,6 +166,28 @@ constexpr double kSortedShare = 0.8;
 double share_of_one_class(const DataFacts& labels) {
   return static_cast<double>(labels.one_class_steps) /
          static_cast<double>(labels.steps);
+}
+
+// The labels of a step: the elements of the loss's input without the classes.
+std::int64_t labels_per_step(const LossInputFacts& loss) {
+  const std::int64_t elements = element_count(loss.shape);
+  const bool has_classes = !loss.function.starts_with("binary");
+  if (!has_classes || loss.shape.empty()) return elements;
+  if (loss.shape.size() == 1) return 1;
+  return elements / std::max<std::int64_t>(loss.shape[1], 1);
+}
+
+// Whether the inputs have fewer samples than there are labels, as those of a
+// model of a language do. The first dimension of one of several inputs need not
+// be that of the samples.
+bool has_several_per_sample(const LossInputFacts& loss,
+                            const std::vector<DataFacts>& inputs) {
+  std::int64_t samples = 0;
+  for (const DataFacts& input : inputs) {
+    if (!input.shape.empty()) samples = std::max(samples, input.shape[0]);
+  }
+  if (samples == 0 && !loss.shape.empty()) samples = loss.shape[0];
+  return samples > 0 && labels_per_step(loss) >= 2 * samples;
 }
 
 std::optional<Found> rare_class_fault(const DataFacts& labels) {
@@ -178,9 +209,16 @@ std::optional<Found> rare_class_fault(const DataFacts& labels) {
       "<"};
 }
 
-// `classes`: those of the model.
-std::optional<Found> label_fault(const DataFacts& labels,
-                                 std::int64_t classes) {
+// Those that the model distinguishes.
+std::int64_t classes_of(const LossInputFacts& loss) {
+  if (loss.shape.empty()) return 0;
+  return std::max<std::int64_t>(loss.shape.back(), 2);
+}
+
+std::optional<Found> label_fault(const LossInputFacts& loss,
+                                 const std::vector<DataFacts>& inputs) {
+  const DataFacts& labels = *loss.targets;
+  const std::int64_t classes = classes_of(loss);
   if (labels.labels < kFewestLabels) return std::nullopt;
   if (labels.classes == 1) {
     return Found{
@@ -192,8 +230,10 @@ std::optional<Found> label_fault(const DataFacts& labels,
         2,
         "<"};
   }
-  if (labels.leading_classes < 2 || share_of_one_class(labels) < kSortedShare)
-    return rare_class_fault(labels);
+  if (labels.leading_classes < 2 || share_of_one_class(labels) < kSortedShare) {
+    return has_several_per_sample(loss, inputs) ? std::nullopt
+                                                : rare_class_fault(labels);
+  }
   return Found{
       DataFault::labels_sorted,
       fmt::format("in {} of {}, at least 80 % of the labels are of one class, "
@@ -266,16 +306,11 @@ bool is_regression(const LossInputFacts& loss) {
          loss.function == "smooth_l1_loss" || loss.function == "huber_loss";
 }
 
-// Those that the model distinguishes.
-std::int64_t classes_of(const LossInputFacts& loss) {
-  if (loss.shape.empty()) return 0;
-  return std::max<std::int64_t>(loss.shape.back(), 2);
-}
-
 std::optional<Found> target_fault(const LossInputFacts& loss,
+                                  const std::vector<DataFacts>& inputs,
                                   const Thresholds& thresholds) {
   const DataFacts& targets = *loss.targets;
-  if (targets.labels > 0) return label_fault(targets, classes_of(loss));
+  if (targets.labels > 0) return label_fault(loss, inputs);
   if (!is_regression(loss)) return std::nullopt;
   return scale_fault(targets, DataFault::targets_large, thresholds);
 }
@@ -377,8 +412,9 @@ class LabelsAndInputs : public Rule {
                         loss.tensor, worker);
       }
       if (!is_measured(targets)) continue;
-      if (auto found = take(target_fault(*loss.input, thresholds_), loss.tensor,
-                            worker)) {
+      if (auto found =
+              take(target_fault(*loss.input, facts.inputs, thresholds_),
+                   loss.tensor, worker)) {
         return found;
       }
     }
@@ -405,8 +441,9 @@ class LabelsAndInputs : public Rule {
   Finding describe(const Found& found, const std::string& tensor,
                    std::string_view worker) const {
     Finding finding;
-    finding.message =
-        fmt::format("{}: {}", tensor_text(tensor, worker), found.message);
+    finding.message = fmt::format(
+        "{}{}: {}", is_of_labels(found.fault) ? "the labels of " : "",
+        tensor_text(tensor, worker), found.message);
     set_advice(finding, kAdvice[static_cast<std::size_t>(found.fault)]);
     Evidence& evidence = finding.evidence.emplace_back();
     evidence.tensor = tensor;
@@ -438,7 +475,8 @@ const RuleFactory kLabelsAndInputs = {
         "are of one class, and of different classes in different steps, or if "
         "all labels are of one class. Advises at the end of the training if a "
         "class of at most 20 has less than a tenth of the labels of the "
-        "largest one, if the standard deviation of a feature is more than "
+        "largest one and a sample has one label, if the standard deviation of "
+        "a feature is more than "
         "'feature_ratio' times the median of all features, or if the mean or "
         "the standard deviation of inputs or of the targets of a regression "
         "exceeds 'largest'.",

@@ -147,8 +147,8 @@ TEST(LabelsAndInputs, AdvisesOnARareClassAtTheEnd) {
   const Verdict verdict = verdict_on_labels(labels);
   EXPECT_EQ(verdict.severity, Severity::advice);
   EXPECT_EQ(verdict.message,
-            "loss_output_0: of 320 labels in 10 saved steps, the most frequent "
-            "class has 240 and the least frequent of 10 has 5");
+            "the labels of loss_output_0: of 320 labels in 10 saved steps, the "
+            "most frequent class has 240 and the least frequent of 10 has 5");
   EXPECT_EQ(verdict.kind, "a rare class");
 }
 
@@ -161,6 +161,27 @@ TEST(LabelsAndInputs, PassesClassesOfUnequalSizes) {
   labels.smallest_class = 1;
   labels.classes = 65;
   EXPECT_EQ(verdict_on_labels(labels, 65).status, RuleStatus::no_issues_found);
+}
+
+// The next characters of 8 texts of 64 characters.
+TEST(LabelsAndInputs, PassesRareClassesOfSequences) {
+  DataFacts labels = shuffled_labels();
+  labels.shape = {8, 64};
+  labels.labels = 5120;
+  labels.largest_class = 2400;
+  labels.smallest_class = 5;
+  DataFacts text = standardized();
+  text.shape = {8, 64};
+  text.dtype = "int64";
+  text.received_by = "Embedding";
+  LossInputFacts loss = classification(labels);
+  for (const auto& shape : {std::vector<std::int64_t>{512, 10},
+                            std::vector<std::int64_t>{8, 10, 64}}) {
+    loss.shape = shape;
+    EXPECT_EQ(verdict_on(text, loss).status, RuleStatus::no_issues_found);
+  }
+  loss.shape = {8, 10};
+  EXPECT_EQ(verdict_on(text, loss).kind, "a rare class");
 }
 
 TEST(LabelsAndInputs, FindsTargetsThatAreNotFinite) {
