@@ -137,20 +137,36 @@ TEST(DeadRelu, TakesNoNanForASample) {
   EXPECT_EQ(rule.verdict().observations_judged, 1u);
 }
 
+// A policy that is called without a batch dimension: no unit is judged by a
+// single step, and a layer half of whose units are active is alive.
+TEST(DeadRelu, TakesAVectorForOneSampleOfItsUnits) {
+  RuleHarness alive("DeadRelu"), dead("DeadRelu");
+  for (Step step = 0; step < 10; ++step) {
+    EXPECT_EQ(dead.fires_at(StepBuilder(step).with_values("relu_output_0",
+                                                          {0, 0, 0, 1}, {4})),
+              step == 9);
+    EXPECT_FALSE(alive.fires_at(
+        StepBuilder(step).with_values("relu_output_0", {0, 0, 1, 1}, {4})));
+  }
+  EXPECT_THAT(dead.verdict().message, HasSubstr("3 of 4 units of layer relu"));
+}
+
 TEST(DeadRelu, JudgesByStatisticsWhereTheyTell) {
   TensorStatistics alive;
   alive.count = 100;
   alive.zeros = 49;  // at most 49 % of the units can be dead
   alive.max = 1;
   RuleHarness rule("DeadRelu");
-  EXPECT_FALSE(
-      rule.fires_at(StepBuilder(0).with_statistics("relu_output_0", alive)));
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0)
+                                 .with_statistics("relu_output_0", alive)
+                                 .of_shape({10, 10})));
   EXPECT_EQ(rule.verdict().observations_judged, 1u);
   TensorStatistics dead = alive;
   dead.zeros = 100;
   dead.max = 0;
-  EXPECT_TRUE(
-      rule.fires_at(StepBuilder(1).with_statistics("relu_output_0", dead)));
+  EXPECT_TRUE(rule.fires_at(StepBuilder(1)
+                                .with_statistics("relu_output_0", dead)
+                                .of_shape({10, 10})));
   EXPECT_THAT(rule.verdict().message, HasSubstr("all units of layer relu"));
 }
 
@@ -182,11 +198,17 @@ TEST(DeadRelu, SaysThatStatisticsDoNotTell) {
 
 TEST(DeadRelu, JudgesByTheSavedBoundsOfTheOriginal) {
   RuleHarness rule("DeadRelu");
-  EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_reductions(
-      "relu_output_0", {{{Reduction::min}, 0.5}, {{Reduction::max}, 2.0}})));
+  EXPECT_FALSE(rule.fires_at(
+      StepBuilder(0)
+          .with_reductions("relu_output_0",
+                           {{{Reduction::min}, 0.5}, {{Reduction::max}, 2.0}})
+          .of_shape({10, 10})));
   EXPECT_EQ(rule.verdict().observations_judged, 1u);
-  EXPECT_TRUE(rule.fires_at(StepBuilder(1).with_reductions(
-      "relu_output_0", {{{Reduction::min}, 0.0}, {{Reduction::max}, 0.0}})));
+  EXPECT_TRUE(rule.fires_at(
+      StepBuilder(1)
+          .with_reductions("relu_output_0",
+                           {{{Reduction::min}, 0.0}, {{Reduction::max}, 0.0}})
+          .of_shape({10, 10})));
 }
 
 TEST(DeadRelu, FindsReluOutputsAsEachFrameworkNamesThem) {

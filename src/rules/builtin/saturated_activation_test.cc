@@ -134,19 +134,21 @@ TEST(SaturatedActivation, JudgesByStatisticsWhereTheyTell) {
   inside.min = -9;
   inside.max = 9;
   RuleHarness rule("SaturatedActivation");
-  EXPECT_FALSE(
-      rule.fires_at(StepBuilder(0).with_statistics("tanh_input_0", inside)));
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0)
+                                 .with_statistics("tanh_input_0", inside)
+                                 .of_shape({10, 10})));
   EXPECT_EQ(rule.verdict().observations_judged, 1u);
   TensorStatistics part = inside;
   part.max = 11;
-  EXPECT_FALSE(
-      rule.fires_at(StepBuilder(1).with_statistics("tanh_input_0", part)));
+  EXPECT_FALSE(rule.fires_at(
+      StepBuilder(1).with_statistics("tanh_input_0", part).of_shape({10, 10})));
   EXPECT_EQ(rule.verdict().observations_judged, 1u);  // cannot tell
   TensorStatistics beyond = inside;
   beyond.min = 10;
   beyond.max = 11;
-  EXPECT_TRUE(
-      rule.fires_at(StepBuilder(2).with_statistics("tanh_input_0", beyond)));
+  EXPECT_TRUE(rule.fires_at(StepBuilder(2)
+                                .with_statistics("tanh_input_0", beyond)
+                                .of_shape({10, 10})));
 }
 
 TEST(SaturatedActivation, FindsInputsAsEachFrameworkNamesThem) {

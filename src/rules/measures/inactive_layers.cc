@@ -26,7 +26,11 @@ struct Layout {
 Layout Layout::of(std::span<const std::int64_t> shape, Unit unit) {
   Layout layout;
   layout.size = element_count(shape);
-  if (layout.size == 0 || shape.size() < 2) return layout;
+  if (layout.size == 0 || shape.empty()) return layout;
+  if (shape.size() == 1) {
+    layout.units = layout.size;
+    return layout;
+  }
   switch (unit) {
     case Unit::element:
       layout.units = layout.size / shape.front();

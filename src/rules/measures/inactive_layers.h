@@ -6,7 +6,9 @@
 //
 // By default a unit is one position after the batch dimension, the first one,
 // and each row of the batch is a sample of it. A unit can also be a channel or
-// a feature; then each position of each row is a sample of it.
+// a feature; then each position of each row is a sample of it. A vector is one
+// sample of as many units: a model may be called without a batch dimension, as
+// policies are.
 
 #include <cstdint>
 #include <deque>

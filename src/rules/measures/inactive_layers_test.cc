@@ -23,7 +23,7 @@ TEST(UnitActivity, KnowsHowManySamplesOfAUnitAShapeHolds) {
   EXPECT_EQ(samples_per_unit(Shape{8, 3, 4, 4}, Unit::channel), 128);
   EXPECT_EQ(samples_per_unit(Shape{8, 3, 4, 4}, Unit::last), 96);
   for (const Unit unit : {Unit::element, Unit::channel, Unit::last}) {
-    EXPECT_EQ(samples_per_unit(Shape{8}, unit), 8);
+    EXPECT_EQ(samples_per_unit(Shape{8}, unit), 1);
     EXPECT_EQ(samples_per_unit(Shape{}, unit), 1);
     EXPECT_EQ(samples_per_unit(Shape{0, 3}, unit), 0);
     EXPECT_EQ(samples_per_unit(Shape{3, 0}, unit), 0);
