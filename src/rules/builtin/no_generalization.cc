@@ -117,6 +117,9 @@ constexpr double kBoostedShare = 0.995;
 // weights, and a first training loss below this share of it has memorized.
 constexpr double kOtherWeights = 1.25, kMemorized = 0.85;
 
+// A loss below this share of that of a guess is near it.
+constexpr double kNearGuess = 1.03;
+
 // The loss to compare with.
 struct Reference {
   enum class Kind { even, by_shares, first } kind = Kind::even;
@@ -363,7 +366,13 @@ class NoGeneralization : public Rule {
   }
 
   bool has_generalized(const Course& course, const Reference& reference) const {
-    return course.best_beside(reference) <= share_of(course) * reference.loss;
+    const double share = share_of(course);
+    if (course.best_beside(reference) <= share * reference.loss) return true;
+    // Trees that soon become too sure of themselves may have a signal although
+    // their losses are as high as that of a guess.
+    return reference.kind == Reference::Kind::by_shares &&
+           course.best <= kNearGuess * reference.loss &&
+           course.best_later <= share * *course.first;
   }
 
   static std::optional<Reference> reference_of(const Worker& worker,
@@ -434,7 +443,8 @@ const RuleFactory kNoGeneralization = {
         "class the same probability. For logloss and mlogloss of XGBoost it "
         "gives each class its share of the saved labels, or is the first "
         "validation loss if there are none; these are judged after 10 rounds, "
-        "and a fall of 0.5 % is enough to pass.",
+        "and a fall of 0.5 % is enough to pass, also below the first loss if "
+        "that is near the guess.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<NoGeneralization>,

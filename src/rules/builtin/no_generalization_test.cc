@@ -247,6 +247,10 @@ TEST(NoGeneralization, ComparesTreesWithTheSharesOfTheLabels) {
                              .validation = {0.65, 0.66, 0.7},
                              .labels = labels}));
   EXPECT_EQ(good.verdict().status, RuleStatus::no_issues_found);
+  RuleHarness weak = of_booster();
+  EXPECT_FALSE(boosts(weak, {.training = training,
+                             .validation = {0.71, 0.695, 0.73},
+                             .labels = labels}));
   RuleHarness random = of_booster();
   EXPECT_TRUE(boosts(random, {.training = training,
                               .validation = {0.72, 0.715, 0.73},
