@@ -11,10 +11,11 @@
 // all workers are averaged, but series are judged worker by worker. Without
 // modes, XGBoost's `train-x` is compared with `validation-x`, `eval-x`,
 // `test-x` or a like name (rules/measures/loss_role.h) of the same step. Losses
-// that are not finite are ignored. A mean training loss of zero or below has no
-// ratio, so that evaluation is not judged. `start_step` delays the rule but not
-// its losses: evaluations before it count toward `patience`. With
-// `tensor_regex` only saved losses are judged.
+// that are not finite are ignored, and so are XGBoost's error rates beside a
+// loss: a few wrong decisions are many times none. A mean training loss of zero
+// or below has no ratio, so that evaluation is not judged. `start_step` delays
+// the rule but not its losses: evaluations before it count toward `patience`.
+// With `tensor_regex` only saved losses are judged.
 //
 // `pass_new_best` is an addition. A large ratio beside a validation loss that
 // still falls means that the training loss approaches 0, not that the model
@@ -96,8 +97,31 @@ struct Course {
   std::optional<double> best;    // the lowest mean of an evaluation
 };
 
+// An excess from which on percents are hard to read.
+constexpr double kManyTimes = 10;
+
 std::string percent_text(double ratio) {
   return fmt::format("{:.3g} %", 100 * ratio);
+}
+
+// "50 % above", "57 times".
+std::string excess_text(double ratio) {
+  return ratio < kManyTimes ? percent_text(ratio) + " above"
+                            : fmt::format("{:.0f} times", 1 + ratio);
+}
+
+bool is_error_rate_in_xgboost(std::string_view name) {
+  const auto role = role_in_xgboost(name);
+  return role && is_error_rate(role->pair);
+}
+
+// Whether XGBoost reports a loss of this worker in the step.
+bool has_loss_beside(const RuleStep& step, std::string_view worker) {
+  return std::ranges::any_of(
+      step.by_selector(0), [&](const Observation* tensor) {
+        return tensor->worker == worker && role_in_xgboost(tensor->name) &&
+               !is_error_rate_in_xgboost(tensor->name);
+      });
 }
 
 class Overfit : public Rule {
@@ -156,11 +180,16 @@ class Overfit : public Rule {
   }
 
  private:
+  bool is_left_out(const Observation& tensor, const RuleStep& step) const {
+    return selector_.regexes.empty() && is_error_rate_in_xgboost(tensor.name) &&
+           has_loss_beside(step, tensor.worker);
+  }
+
   Status add(const RuleStep& step) {
     std::set<std::string_view> judged;  // a tensor counts once
     for (const Observation* tensor : step.by_selector(0)) {
       const auto role = role_of_loss(tensor->name, step.step.mode);
-      if (!role) continue;
+      if (!role || is_left_out(*tensor, step)) continue;
       SMD_TRY(const auto loss, quantity(*tensor, {Reduction::mean}));
       if (!loss || !std::isfinite(*loss)) continue;
       if (phases_.add(*tensor, step.step, *loss, *role)) {
@@ -220,10 +249,10 @@ class Overfit : public Rule {
   void describe(const Evaluation& one, const Course& course,
                 std::optional<double> before, Finding& finding) const {
     finding.message = fmt::format(
-        "{}: the mean validation loss {:.4g} up to {} is {} above the mean "
+        "{}: the mean validation loss {:.4g} up to {} is {} the mean "
         "training loss {:.4g} (allowed: up to {})",
         one.last.tensor, one.validation.mean, step_text(one.last.step),
-        percent_text(*course.before), one.training.mean,
+        excess_text(*course.before), one.training.mean,
         percent_text(ratio_threshold_));
     if (course.exceeded > 1) {
       finding.message +=
@@ -236,7 +265,9 @@ class Overfit : public Rule {
     }
     if (before) {
       finding.message +=
-          fmt::format("; the evaluation before had {}", percent_text(*before));
+          fmt::format("; the evaluation before had {}",
+                      *before < kManyTimes ? percent_text(*before)
+                                           : excess_text(*before) + " as much");
     }
     set_advice(finding, kAdvice[0]);
   }

@@ -73,6 +73,32 @@ TEST(Overfit, SaysHowFarApartTheLossesAreAndWhatTheyWereBefore) {
   EXPECT_THAT(rule.verdict().cause, HasSubstr("memorizes its training set"));
 }
 
+TEST(Overfit, WritesALargeExcessAsAFactor) {
+  RuleHarness rule("Overfit");
+  Losses losses(rule);
+  losses.train({0.01});
+  losses.eval({0.01});
+  losses.train({0.01});
+  losses.eval({0.57});
+  EXPECT_TRUE(losses.train({0.01}));
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("is 57 times the mean training loss 0.01 (allowed"));
+}
+
+TEST(Overfit, JudgesErrorRatesOfXgboostOnlyWithoutALoss) {
+  for (const bool has_loss : {false, true}) {
+    RuleHarness rule("Overfit");
+    rule.in_a_run_with({{"losses", {"^(train|test)-"}, {}}});
+    StepBuilder step(StepId{0, Mode::global, 0});
+    step.with_scalar("train-merror", 0.001).with_scalar("test-merror", 0.05);
+    if (has_loss) {
+      step.with_scalar("train-mlogloss", 0.5)
+          .with_scalar("test-mlogloss", 0.51);
+    }
+    EXPECT_EQ(rule.fires_at(std::move(step)), !has_loss);
+  }
+}
+
 TEST(Overfit, ClosesTheLastEvaluationWhenTheRunEnds) {
   RuleHarness rule("Overfit");
   Losses losses(rule);
