@@ -54,6 +54,8 @@ const Verdict kDeadAtOnce = found("DeadRelu", "dead from the first step on");
 const Verdict kDeadLater = found("DeadRelu", "dead after updates");
 const Verdict kStands = found("LossNotDecreasing", "the loss does not fall");
 const Verdict kDiverges = found("LossNotDecreasing", "the loss diverges");
+const Verdict kPlunges =
+    found("LossNotDecreasing", "the loss falls without a bound");
 const Verdict kNan =
     found("LossNotDecreasing", "the loss was suddenly not finite");
 const Verdict kVanishing = found("VanishingGradient");
@@ -76,6 +78,10 @@ TEST(CauseTable, HoldsThePairsThatUsersMeet) {
       {kSoftmax, kVanishing},
       {kSoftmax, kRateTooLow},
       {found("GradientsNotCleared"), kDiverges},
+      {found("InitialLoss", "the wrong sign"), kPlunges},
+      {kPlunges, kRateTooHigh},
+      {kPlunges, kExploding},
+      {kPlunges, kDeadLater},
       {found("WrongMode", "the whole model"), kStands},
       {found("ReplicasDiffer"), found("ARuleOfTheUser")},
       {kNoStep, kStands},

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -659,6 +660,25 @@ TEST(LossCourse, ThatEndsInNanTellsGrowthFromASuddenEnd) {
   EXPECT_THAT(sudden.cause, HasSubstr("NaN in the data of this step"));
   const Verdict first = judged([](Step) { return std::nan(""); });
   EXPECT_THAT(first.cause, HasSubstr("a training that diverged"));
+}
+
+TEST(LossCourse, WithoutALowerBoundHasTheWrongSign) {
+  const auto judged = [](const std::function<double(Step)>& loss) {
+    return Course().with("loss_output_0", loss, 200).judged();
+  };
+  const auto square = [](Step step) { return -std::pow(double(step), 4); };
+  const Verdict plunged = judged(square);
+  EXPECT_EQ(plunged.severity, Severity::fatal);
+  EXPECT_THAT(plunged.cause,
+              HasSubstr("a wrong sign, or a term without a lower bound"));
+  EXPECT_THAT(plunged.message, HasSubstr("falls ever faster below zero"));
+  const Verdict overflowed = judged([&](Step step) {
+    return step < 30 ? square(step) : -std::numeric_limits<double>::infinity();
+  });
+  EXPECT_EQ(overflowed.cause, plunged.cause);
+  EXPECT_THAT(overflowed.message, HasSubstr("-inf at step 30"));
+  EXPECT_EQ(judged([](Step step) { return -double(step); }).status,
+            RuleStatus::no_issues_found);
 }
 
 }  // namespace
