@@ -312,9 +312,9 @@ class NoGeneralization : public Rule {
              "entropy of PyTorch or Keras, and logloss and mlogloss of XGBoost";
     }
     return fmt::format(
-        "{}, and {} are needed, or {} rounds of trees",
+        "{} {} too few; {} are needed, and {} rounds of trees",
         count_text(static_cast<std::uint64_t>(most_evaluations_), "evaluation"),
-        patience_, kFewestRounds);
+        most_evaluations_ == 1 ? "is" : "are", patience_, kFewestRounds);
   }
 
   std::optional<Finding> judge(Worker& worker, EvaluationPhases::Ended ended) {

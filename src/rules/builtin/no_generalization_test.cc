@@ -81,7 +81,7 @@ TEST(NoGeneralization, NamesTheEvaluationsThatItLacks) {
   EXPECT_FALSE(trains(rule, {2.3, 1.5}, {2.4, 2.5}));
   EXPECT_EQ(rule.verdict().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message,
-              HasSubstr("2 evaluations, and 4 are needed"));
+              HasSubstr("2 evaluations are too few; 4 are needed"));
 }
 
 TEST(NoGeneralization, JudgesNothingWithoutEvaluations) {
