@@ -54,7 +54,16 @@ if TYPE_CHECKING:
     from smdebug.save_config import SaveConfigMode
 
 _logger = get_logger()
+_UNPICKLED = (
+    "this hook was unpickled and records nothing; create the hook in the process that trains"
+)
+_FORKED = (
+    "this process was forked from the one that made the hook and records nothing; "
+    "create the hook in this process"
+)
 _EMPTY_COLLECTION = "nothing belongs to collection '{}': it has neither patterns nor tensor names"
+# The settings that scripts assign to a hook.
+_SETTINGS = ("save_config", "reduction_config", "include_regex", "include_collections", "save_all")
 _FILL = "; fill it with hook.get_collection('{}').{}, or do not create it"
 
 
@@ -84,9 +93,9 @@ class BaseHook(ProfilerCalls):
     announces_first_step: bool = True  # in the log
     max_tensors_per_module: int = 0  # inputs, and outputs, per step; 0: all
     steps_after_leap: int = 0  # saved after the leap of a loss or of the norm of a gradient
-    out_dir: str = ""
+    _out_dir: str = ""
     tensorboard_dir: str | None = None
-    mode: ModeKeys = ModeKeys.GLOBAL
+    _mode: ModeKeys = ModeKeys.GLOBAL
     collection_class: type[Collection] = Collection
     # Collections whose tensors only _module_patterns finds.
     patterned_collections: frozenset[str] = frozenset()
@@ -111,13 +120,29 @@ class BaseHook(ProfilerCalls):
         self._initialize(options)
 
     def _initialize(self, options: HookOptions) -> None:
-        self.out_dir = checked_path(options.out_dir)
+        self._out_dir = checked_path(options.out_dir)
         self.tensorboard_dir = _core.resolve_tensorboard_dir(
             as_flag("export_tensorboard", options.export_tensorboard),
             checked_tensorboard_dir(options.tensorboard_dir),
             self.out_dir,
             _core.JobEnvironment.read(),
         )
+        self._take_configuration(options)
+        checked_answer(options.on_fire, self.vetoes)
+        if options.rules is None and options.on_fire != "record":
+            _logger.warning(
+                "on_fire=%r has no effect without rules; name some in `rules`", options.on_fire
+            )
+        if options.rules:
+            self._rules = StepMonitor(options.rules, options.on_fire, self.vetoes, self.out_dir)
+        self._session = self._make_session()
+        if self._rules:
+            self._rules.join(self, self._session)
+        self._is_open = True
+        current_hook.opened(self)
+        current_hook.set_current(self)
+
+    def _take_configuration(self, options: HookOptions) -> None:
         self.dry_run: bool = as_flag("dry_run", options.dry_run)
         self.include_workers: str = checked_choice(
             "include_workers", options.include_workers, ("one", "all")
@@ -138,26 +163,13 @@ class BaseHook(ProfilerCalls):
         self.save_config = options.save_config
         self.reduction_config = options.reduction_config
         self.include_collections = options.include_collections
-        self.mode = ModeKeys.GLOBAL
+        self._mode = ModeKeys.GLOBAL
         self._framework = self.make_framework()
         self._added: set[str] = set()  # names of collections that the user passed in
         self._handed_over: _core.HookConfig | None = None
         self._reported_mistakes: set[str] = set()
         self._ignored: set[str] = set()  # collections that were reported and left out
         self._has_begun = False
-        checked_answer(options.on_fire, self.vetoes)
-        if options.rules is None and options.on_fire != "record":
-            _logger.warning(
-                "on_fire=%r has no effect without rules; name some in `rules`", options.on_fire
-            )
-        if options.rules:
-            self._rules = StepMonitor(options.rules, options.on_fire, self.vetoes, self.out_dir)
-        self._session = self._make_session()
-        if self._rules:
-            self._rules.join(self, self._session)
-        self._is_open = True
-        current_hook.opened(self)
-        current_hook.set_current(self)
 
     @classmethod
     def create_from_json_file(cls, json_file_path: str | os.PathLike[str] | None = None) -> Self:
@@ -206,6 +218,11 @@ class BaseHook(ProfilerCalls):
 
     def _detach(self) -> None:
         """Removes every hook from the framework."""
+
+    def _was_trained_since_close(self) -> bool:
+        """Whether a registered model was trained after `close`, if the adapter can tell without a
+        hook in the framework: closing removes all of them."""
+        return False
 
     # --- collections ---
 
@@ -340,11 +357,31 @@ class BaseHook(ProfilerCalls):
 
     # --- saving ---
 
+    @property
+    def out_dir(self) -> str:
+        """The folder of the run."""
+        return self._out_dir
+
+    @out_dir.setter
+    def out_dir(self, value: object) -> None:
+        raise AttributeError(
+            "out_dir is fixed by the constructor; create another hook to write to another folder"
+        )
+
+    @property
+    def mode(self) -> ModeKeys:
+        """The mode of the following steps."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, value: object) -> None:
+        raise AttributeError("the mode is not set by assignment; use hook.set_mode(modes.TRAIN)")
+
     def set_mode(self, mode: ModeKeys) -> None:
         """Sets the mode of the following steps: one of smdebug.modes."""
         if not isinstance(mode, ModeKeys):
             raise SMDebugValueError(wrong_mode(mode))
-        self.mode = mode
+        self._mode = mode
         if self._session:
             self._session.set_mode(mode)
 
@@ -361,7 +398,7 @@ class BaseHook(ProfilerCalls):
         cannot hold, or an array whose element cannot be read, is skipped and logged once.
         """
         name = checked_name("a scalar's name", name)
-        if self._was_closed:
+        if not self._is_open:
             return self._warn_if_closed("save_scalar")
         try:
             number = as_number(name, self._readable_number(value))
@@ -391,7 +428,7 @@ class BaseHook(ProfilerCalls):
         """
         tensor_name = checked_name("a tensor's name", tensor_name)
         names = checked_collection_names(collections_to_write)
-        if self._was_closed:
+        if not self._is_open:
             return self._warn_if_closed("save_tensor")
         try:
             tensor = as_tensor(tensor_name, self._readable(tensor_value))
@@ -428,6 +465,9 @@ class BaseHook(ProfilerCalls):
     def close(self) -> None:
         """Ends the run: publishes the last step and removes the hooks. Never raises. A hook that
         is garbage collected is closed."""
+        if self._was_closed:
+            with self._isolate("a second close"):
+                self._warn_of_training_since_close()
         if not self._session or not self._is_open:
             return
         self._is_open = False
@@ -453,6 +493,7 @@ class BaseHook(ProfilerCalls):
         self.close()
 
     def __enter__(self) -> Self:
+        self._warn_if_closed("with hook:")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
@@ -476,13 +517,33 @@ class BaseHook(ProfilerCalls):
         return status
 
     def _warn_if_closed(self, call: str) -> None:
-        """Logs, once, that `call` has no effect if the hook is closed."""
-        if self._was_closed and not self._has_warned_of_use:
-            self._has_warned_of_use = True
+        """Logs, once, that `call` has no effect if the hook is closed, or a copy in a process that
+        has no run."""
+        if self._is_open or self._has_warned_of_use:
+            return
+        self._has_warned_of_use = True
+        if not self._session:
+            _logger.warning("%s has no effect: %s", call, _UNPICKLED)
+        elif self._was_closed:
             text = (
                 "run '%s': %s after close() has no effect: the hook is closed; create another one"
             )
             _logger.warning(text, self.out_dir, call)
+        else:
+            _logger.warning("run '%s': %s has no effect: %s", self.out_dir, call, _FORKED)
+
+    def _warn_of_training_since_close(self) -> None:
+        """Logs, once, that a training continued after the hook was closed, unless another hook was
+        made meanwhile."""
+        if self._has_warned_of_use or current_hook.get_current() is not self:
+            return
+        if self._was_trained_since_close():
+            self._has_warned_of_use = True
+            text = (
+                "run '%s': the steps since the first close() were not recorded: the hook is "
+                "closed; close it after the last epoch"
+            )
+            _logger.warning(text, self.out_dir)
 
     def verdicts(self) -> list[dict[str, Any]]:
         """The verdicts of the `rules` of this hook, in the order given: dicts of the shape that
@@ -559,6 +620,7 @@ class BaseHook(ProfilerCalls):
         texts += misplaced_attributes("save_config", self._save_config)
         for collection in self._collections.values():
             texts += misplaced_attributes(f"collection '{collection.name}'", collection)
+        texts += misplaced_attributes("the hook", self, _SETTINGS)
         for text in texts:
             self._report_mistake(text)
 
@@ -707,7 +769,11 @@ class BaseHook(ProfilerCalls):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {}
+        return {"_session": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Makes a hook that takes a configuration and records nothing."""
+        self._take_configuration(HookOptions())
 
     def _after_fork_in_child(self) -> None:
         self._session.after_fork_in_child()

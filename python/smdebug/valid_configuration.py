@@ -139,10 +139,13 @@ def empty_ranges(name: str, config: SaveConfig | None) -> list[str]:
     ]
 
 
-def misplaced_attributes(subject: str, config: Collection | SaveConfig | None) -> list[str]:
+def misplaced_attributes(
+    subject: str, config: object, settings: Sequence[str] | None = None
+) -> list[str]:
     """A sentence for each attribute that a script has set on `config`, which `subject` names, and
-    that looks like a setting that has another name. Scripts may set any other attribute."""
-    known = [name for name in dir(type(config)) if not name.startswith("_")]
+    that looks like one of `settings`, by default all public attributes of its class. Scripts may
+    set any other attribute."""
+    known = settings or [name for name in dir(type(config)) if not name.startswith("_")]
     texts = []
     for name in vars(config) if config is not None else ():
         hint = difflib.get_close_matches(name, known, n=1, cutoff=0.8)

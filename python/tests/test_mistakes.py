@@ -1,6 +1,8 @@
 """Mistakes in calls from Python: each message names the mistake and the remedy."""
 
 import json
+import os
+import pickle
 import re
 from types import SimpleNamespace
 
@@ -194,6 +196,126 @@ def test_the_use_of_a_closed_hook_is_logged_once(hook, capfd, use):
     hook.save_scalar("b", 2.0)
     assert capfd.readouterr().err.count("after close() has no effect") == 1
     assert hook.status().state == "closed"
+
+
+@pytest.mark.parametrize(
+    "name, value, remedy",
+    [("mode", smd.modes.TRAIN, r"use hook\.set_mode"), ("out_dir", "other", "by the constructor")],
+)
+def test_an_attribute_of_a_hook_that_has_no_effect_cannot_be_set(hook, name, value, remedy):
+    before = getattr(hook, name)
+    with pytest.raises(AttributeError, match=remedy):
+        setattr(hook, name, value)
+    assert getattr(hook, name) == before
+
+
+@pytest.mark.parametrize(
+    "name, remedy",
+    [
+        ("save_confg", "use save_config"),
+        ("include_regexes", "use include_regex"),
+        ("save_interval", r"use save_config = SaveConfig\(save_interval=...\)"),
+    ],
+)
+def test_a_misspelled_setting_of_a_hook_is_logged_once(hook, capfd, name, remedy):
+    setattr(hook, name, smd.SaveConfig())
+    hook.my_note = "mine"
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    hook.close()
+    logged = capfd.readouterr().err
+    said = re.findall(f"the hook has no setting '{name}', which is ignored; {remedy}", logged)
+    assert len(said) == 1 and "my_note" not in logged
+
+
+def test_a_training_after_close_is_logged_once_when_the_hook_is_closed_again(tmp_path, capfd):
+    hook, model = smd.Hook(tmp_path / "run"), Net()
+    hook.register_module(model)
+    for _ in range(3):
+        train(model, 2)
+        hook.close()
+    logged = capfd.readouterr().err
+    said = "the steps since the first close() were not recorded: the hook is closed; close it after"
+    assert logged.count(said) == 1
+    assert not model._forward_pre_hooks and not model._forward_hooks
+
+
+def test_a_second_close_after_no_training_or_that_of_another_hook_is_not_logged(tmp_path, capfd):
+    model = Net()
+    best = {name: value.clone() for name, value in model.state_dict().items()}
+    with smd.Hook(tmp_path / "a") as first:
+        first.register_module(model)
+        train(model, 2)
+        first.close()
+        model(torch.ones(1, 4))
+        model.load_state_dict(best)
+    with smd.Hook(tmp_path / "b") as second:
+        second.register_module(model)
+        train(model, 2)
+    first.close()
+    assert "the hook is closed" not in capfd.readouterr().err
+
+
+def test_a_closed_hook_that_is_entered_again_is_logged_once(hook, capfd):
+    model = Net()
+    hook.register_module(model)
+    train(model, 1)
+    hook.close()
+    with hook:
+        train(model, 1)
+    assert capfd.readouterr().err.count("with hook: after close() has no effect") == 1
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda hook: hook.register_module(Net()),
+        lambda hook: hook.register_loss(torch.nn.MSELoss()),
+        lambda hook: hook.save_tensor("a", torch.ones(2)),
+        lambda hook: hook.record_tensor_value("a", torch.ones(2)),
+    ],
+)
+def test_the_use_of_an_unpickled_hook_is_logged_once(hook, capfd, use):
+    copy = pickle.loads(pickle.dumps(hook))
+    copy.get_collection("weights").include("relu")
+    copy.include_collections.append("weights")
+    copy.save_all = True
+    copy.set_mode(smd.modes.TRAIN)
+    assert not copy.is_registered(Net()) and not copy.registered_modules()
+    assert "unpickled" not in capfd.readouterr().err
+    use(copy)
+    copy.save_scalar("b", 2.0)
+    copy.close()
+    said = "this hook was unpickled and records nothing; create the hook in the process that trains"
+    assert capfd.readouterr().err.count(said) == 1
+
+
+@pytest.mark.parametrize("use", ["save_scalar", "a training", "an evaluation"])
+def test_the_use_of_a_hook_in_a_forked_process_is_logged_there_once(hook, capfd, use):
+    model = Net()
+    hook.register_module(model)
+    train(model, 1)
+    child = os.fork()
+    if child == 0:
+        try:
+            if use == "save_scalar":
+                hook.save_scalar("a", 1.0)
+                hook.save_scalar("b", 1.0)
+            elif use == "a training":
+                train(model, 2)
+            else:
+                model.eval()(torch.ones(2, 4))
+        finally:
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    train(model, 1)
+    hook.close()
+    logged = capfd.readouterr().err
+    said = f"{use} has no effect: this process was forked from the one that made the hook and rec"
+    assert logged.count(said) == (use != "an evaluation")
+    assert logged.count("was forked") == (use != "an evaluation")
+    assert hook.status().steps == 2
 
 
 def test_an_answer_without_rules_is_logged_and_a_wrong_one_refused(tmp_path, capfd):

@@ -127,6 +127,8 @@ class Hook(BaseHook):
         if not isinstance(block, gluon.Block):
             raise SMDebugTypeError(f"register_block takes a gluon.Block, found {shown(block)}")
         self._warn_if_closed("register_block")
+        if not self._session:
+            return
         is_loss = isinstance(block, gluon.loss.Loss)
         inside = list(dict.fromkeys(_blocks_in(block)))
         for known in inside:
@@ -197,7 +199,7 @@ class Hook(BaseHook):
         device = "" if first is None else str(first.context)
         try:
             is_training = autograd.is_training()
-            if self._steps.begins_step(id(block), self.mode, is_training, device=device):
+            if self._steps.begins_step(id(block), self._mode, is_training, device=device):
                 self._begin_model_step(block)
         except MXNetError:  # of the training, which computes asynchronously
             self._switch.is_on = False
@@ -215,8 +217,8 @@ class Hook(BaseHook):
         if self._plan_version != self._session.plan_version:
             self._plan_version = self._session.plan_version
             self._settle()
-        if self.mode not in self._modes_seen:
-            self._modes_seen.add(self.mode)
+        if self._mode not in self._modes_seen:
+            self._modes_seen.add(self._mode)
             self._settle()
         self._switch.is_on = capturing
 
@@ -358,7 +360,19 @@ class Hook(BaseHook):
         super()._latch(where, error)
         self._switch.is_on = False
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Makes a hook without blocks, see BaseHook."""
+        super().__setstate__(state)
+        self._models = {}
+        self._watched = {}
+        self._loss_names = []
+
+    def _note_call_in_child(self, block: gluon.Block) -> None:
+        if autograd.is_training():
+            self._warn_if_closed("a training")
+
     def _after_fork_in_child(self) -> None:
+        self._begin_model_step = self._note_call_in_child
         self._switch.is_on = False
         super()._after_fork_in_child()
 

@@ -44,7 +44,7 @@ from smdebug.pytorch.module_patterns import (
     loop_patterns,
 )
 from smdebug.pytorch.optimizers import Optimizers
-from smdebug.pytorch.private_names import is_loss, unwrapped
+from smdebug.pytorch.private_names import is_loss, unwrapped, updates_of
 from smdebug.pytorch.registration_reminder import RegistrationReminder
 from smdebug.pytorch.roots import Root
 from smdebug.pytorch.scripting import hide_hooks, show_hooks
@@ -52,7 +52,7 @@ from smdebug.pytorch.shards import class_name, rank_and_size
 from smdebug.pytorch.veto import OptimizerVeto
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from torch.nn import Module
     from torch.utils.hooks import RemovableHandle
@@ -139,6 +139,8 @@ class Hook(BaseHook):
         self._roots: list[Root] = []
         self._starts: dict[Module, RootStart] = {}  # root -> the RootStart that begins its steps
         self._root_handles: list[RemovableHandle] = []
+        # Each parameter and how often it had been updated when the hook was closed.
+        self._updates: list[tuple[weakref.ref[torch.nn.Parameter], int]] = []
         self._modules: dict[Module, str] = {}  # module -> its path, over all roots
         self._loss_names: list[str] = []
         self._watched_roots: dict[Module, WatchedModule] = {}
@@ -180,6 +182,8 @@ class Hook(BaseHook):
         if name is not None and (not isinstance(name, str) or not name):
             raise SMDebugTypeError(f"a model's name must be text, found {name!r}")
         self._warn_if_closed("register_module")
+        if not self._session:
+            return
         root = unwrapped(module)
         known = [m for m in root.modules() if m in self._modules]
         if known:
@@ -242,12 +246,14 @@ class Hook(BaseHook):
                 "register_loss takes a loss module such as torch.nn.MSELoss(), found "
                 f"{shown(loss_module)}{hint}"
             )
-        if loss_module in self._modules:
+        if self._session and loss_module in self._modules:
             raise SMDebugValueError(
                 f"loss '{self._modules[loss_module]}' is registered already; "
                 "a loss inside a registered model is recorded with it"
             )
         self._warn_if_closed("register_loss")
+        if not self._session:
+            return
         name = type(loss_module).__name__
         self._watch(loss_module, name, output_hook=LossHook, is_called_from_outside=True)
         self._loss_names.append(name)
@@ -267,7 +273,7 @@ class Hook(BaseHook):
             )
         if self._session and self._switch.is_on:
             self._session.module(tensor_name).capture_outputs(tensor_value)
-        elif self._was_closed:
+        elif not self._is_open:
             self._warn_if_closed("record_tensor_value")
 
     def warn_of_no_module(self) -> None:
@@ -375,7 +381,7 @@ class Hook(BaseHook):
             self._steps.optimizer_acted()
         is_training = self._counts_evaluations or root.module.training
         can_learn = root.module.training and torch.is_grad_enabled()
-        return self._steps.begins_step(root.number, self.mode, is_training, can_learn)
+        return self._steps.begins_step(root.number, self._mode, is_training, can_learn)
 
     def _continue_step(self, root: Root) -> None:
         """Adds another call to the open step."""
@@ -399,7 +405,7 @@ class Hook(BaseHook):
             or was_open
             or installer.is_provisional
             or installer.plan_version != self._session.plan_version
-            or installer.mode is not self.mode
+            or installer.mode is not self._mode
         ):
             self._settle_step(root, was_open, capturing)
         if root.parameters.is_waiting:
@@ -413,7 +419,7 @@ class Hook(BaseHook):
         if installer.takes_up_plan(self._session.plan_version):
             self._follow_plan()
             installer.settle()
-        installer.settle_for_mode(self.mode)
+        installer.settle_for_mode(self._mode)
         self._switch.is_on = capturing
         if capturing:
             for each in self._roots:
@@ -573,6 +579,7 @@ class Hook(BaseHook):
         self._switch.points.close()
         show_hooks(self._switch)
         self._reminder.cancel()
+        self._updates = [(weakref.ref(each), updates_of(each)) for each in self._parameters()]
         for start in self._starts.values():
             start.before_copy = None
         for handle in self._root_handles:
@@ -583,11 +590,40 @@ class Hook(BaseHook):
             root.parameters.close_gradients()
         self._installer.detach()
 
+    def _parameters(self) -> Iterator[torch.nn.Parameter]:
+        for root in self._roots:
+            for parameter, _ in root.parameters.named():
+                yield parameter
+
+    def _was_trained_since_close(self) -> bool:
+        # A checkpoint that was loaded is one update.
+        for reference, updates in self._updates:
+            parameter = reference()
+            if parameter is not None and updates_of(parameter) >= updates + 2:
+                return True
+        return False
+
     def _latch(self, where: str, error: Exception) -> None:
         super()._latch(where, error)
         self._switch.is_on = False
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Makes a hook without models, see BaseHook."""
+        super().__setstate__(state)
+        self._roots = []
+        self._modules = {}
+        self._loss_names = []
+
+    def _note_call_in_child(
+        self, root: Root, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> None:
+        if root.module.training and torch.is_grad_enabled():
+            self._warn_if_closed("a training")
+
     def _after_fork_in_child(self) -> None:
+        for root in self._roots:
+            start = self._starts[root.module]
+            start.target = functools.partial(self._note_call_in_child, root)
         self._switch.is_on = False
         self._device_copies.after_fork_in_child()
         super()._after_fork_in_child()

@@ -20,6 +20,7 @@
 | torch._dynamo.utils.counters | whether anything was compiled | assumed |
 | torch._dynamo.decorators.skip | calling eager hooks without compiling the call | it is compiled |
 | FSDPModule._get_fsdp_state | shards while a module holds whole parameters | the whole is saved |
+| Tensor._version | whether a model was trained after the hook was closed | it is unknown |
 | _StridedShard.split_factor | the position of shards cut twice in one dimension | they have none |
 """
 
@@ -188,3 +189,8 @@ def unwrapped(module: Any) -> torch.nn.Module:
             module = module.module
         else:
             return module
+
+
+def updates_of(tensor: torch.Tensor) -> int:
+    """How often the elements were changed in place; 0 if torch does not count that."""
+    return 0 if tensor.is_inference() else getattr(tensor, "_version", 0)

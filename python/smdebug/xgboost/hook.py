@@ -192,7 +192,7 @@ class Hook(BaseHook, TrainingCallback):
 
     def before_training(self, model: Any) -> Any:
         """Counts the trainings of this hook. Returns `model`, as XGBoost requires."""
-        if self._was_closed:
+        if not self._is_open:
             self._warn_if_closed("the callback in a training")
         elif self._session:
             self._trainings += 1
