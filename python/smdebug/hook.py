@@ -490,7 +490,8 @@ class BaseHook(ProfilerCalls):
                 self._rules.finish(self._ignored)
 
     def __del__(self) -> None:
-        self.close()
+        if self._is_open:
+            self.close()
 
     def __enter__(self) -> Self:
         self._warn_if_closed("with hook:")
