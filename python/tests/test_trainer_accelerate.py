@@ -164,3 +164,8 @@ def test_it_may_be_entered_again(out_dir):
 def test_what_is_no_accelerator_is_said(out_dir):
     with pytest.raises(SMDebugTypeError, match="Accelerator"):
         SMDebugRecorder(Net(), Net(), out_dir)
+
+
+def test_a_model_that_is_no_module_is_refused(out_dir):
+    with pytest.raises(SMDebugTypeError, match=r"model must be the torch\.nn\.Module .* found 'm'"):
+        SMDebugRecorder(Accelerator(cpu=True), "m", out_dir)

@@ -8,6 +8,7 @@ from ignite.metrics import Loss
 
 from conftest import FIRES, Net, check_end_is_that_of_watch, read
 from smdebug import SaveConfig, modes
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.pytorch.ignite import SMDebugHandler
 
 EVERY_STEP = SaveConfig(save_interval=1)
@@ -36,6 +37,21 @@ def train(handler=None, epochs=1, accumulation=1, evaluate=False):
         trainer.add_event_handler(Events.EPOCH_COMPLETED, lambda engine: evaluator.run(BATCHES[:2]))
     trainer.run(BATCHES, max_epochs=epochs)
     return model, losses, trainer
+
+
+def test_what_cannot_be_attached_is_refused(out_dir):
+    handler, model, trainer = SMDebugHandler(out_dir), Net(), Engine(lambda *_: None)
+    for arguments, said in [
+        ((model, trainer), "trainer must be an ignite Engine, found"),
+        ((trainer, "m"), "model must be the torch.nn.Module that the trainer trains, found 'm'"),
+        ((trainer, model, [model]), "each of evaluators must be an ignite Engine, found"),
+    ]:
+        with pytest.raises(SMDebugTypeError, match=said):
+            handler.attach(*arguments)
+    handler.attach(trainer, model)
+    with pytest.raises(SMDebugValueError, match="attached already; make another SMDebugHandler"):
+        handler.attach(trainer, model)
+    handler.close()
 
 
 def values(trial, name, mode=modes.TRAIN):

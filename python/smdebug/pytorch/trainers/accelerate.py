@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from smdebug._core import ModeKeys
@@ -56,6 +57,10 @@ class SMDebugRecorder(TrainingCallback):
         if not isinstance(accelerator, accelerate.Accelerator):
             raise SMDebugTypeError(
                 f"expected an accelerate.Accelerator, found {shown(accelerator)}"
+            )
+        if not isinstance(model, torch.nn.Module):
+            raise SMDebugTypeError(
+                f"model must be the torch.nn.Module that is trained, found {shown(model)}"
             )
         super().__init__(out_dir, rules, stop, **hook_options)
         self.hook.advice = "train in the `with` block of the recorder"

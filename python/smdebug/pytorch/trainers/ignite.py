@@ -13,13 +13,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import torch
+
 from smdebug._core import ModeKeys
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.hook_arguments import shown
 from smdebug.pytorch.trainers.optional_import import require
 from smdebug.pytorch.trainers.training_watch import TrainingCallback, isolated
 
 events: Any = require(
     "ignite.engine", ["Events.TERMINATE", "Events.STARTED"], "pytorch-ignite", "0.4.10"
 )
+
+
+def _check_engine(field: str, engine: Any) -> None:
+    if not isinstance(engine, events.Engine):
+        raise SMDebugTypeError(f"{field} must be an ignite Engine, found {shown(engine)}")
 
 
 class SMDebugHandler(TrainingCallback):
@@ -48,10 +57,27 @@ class SMDebugHandler(TrainingCallback):
         super().__init__(out_dir, rules, stop, **hook_options)
         self.hook.advice = "call handler.attach(trainer, model), and run the trainer"
         self._batches = gradient_accumulation_steps
+        self._is_attached = False
 
     def attach(self, trainer: Any, model: Any, evaluators: Iterable[Any] = ()) -> None:
         """Records the engine `trainer`, which trains `model`, and the engines `evaluators`, which
-        run during the training."""
+        run during the training.
+
+        Raises SMDebugTypeError for other objects, and SMDebugValueError for a second call.
+        """
+        _check_engine("trainer", trainer)
+        if not isinstance(model, torch.nn.Module):
+            raise SMDebugTypeError(
+                f"model must be the torch.nn.Module that the trainer trains, found {shown(model)}"
+            )
+        evaluators = list(evaluators) if isinstance(evaluators, Iterable) else [evaluators]
+        for evaluator in evaluators:
+            _check_engine("each of evaluators", evaluator)
+        if self._is_attached:
+            raise SMDebugValueError(
+                "the handler is attached already; make another SMDebugHandler for another trainer"
+            )
+        self._is_attached = True
         Events = events.Events
         trainer.add_event_handler(Events.STARTED, self._on_start, model)
         trainer.add_event_handler(Events.ITERATION_STARTED, self._on_iteration)
