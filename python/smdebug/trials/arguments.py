@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from smdebug._core import ModeKeys
@@ -115,6 +115,8 @@ def checked_name(name: Any) -> str:
 
 def checked_patterns(regex: str | Sequence[str] | None) -> list[str]:
     """`regex` as a list of patterns. Raises SMDebugTypeError for one that is not text."""
+    if regex is not None and not isinstance(regex, Iterable):
+        raise SMDebugTypeError(f"a regex is text or a list of texts, found {shown(regex)}")
     patterns = [regex] if isinstance(regex, str) else list(regex or ())
     for pattern in patterns:
         if not isinstance(pattern, str):

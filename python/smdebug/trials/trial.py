@@ -15,6 +15,7 @@ from smdebug.collection import Collection
 from smdebug.collection_manager import CollectionManager
 from smdebug.current_hook import before_refresh
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
+from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
 from smdebug.trials.arguments import (
     checked_mode,
@@ -118,6 +119,10 @@ class Trial:
         if isinstance(collection, str):
             collection = self.collection(collection)
         if collection is not None:
+            if not isinstance(collection, Collection):
+                raise SMDebugTypeError(
+                    f"collection must be a Collection or its name, found {shown(collection)}"
+                )
             patterns, names = list(collection.include_regex), list(collection.tensor_names)
             if not patterns and not names:
                 return []
