@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -64,6 +65,7 @@ class StepMonitor:
         self._fired: set[str] = set()
         self.skipped_steps: list[int] = []
         self._is_finished = False
+        self._has_warned = False  # of an answer that cannot be given
 
     def join(self, hook: Any, session: _core.Session) -> None:
         """Makes `hook` save what the rules need, and judges the steps of `session`."""
@@ -120,23 +122,39 @@ class StepMonitor:
         strongest, reason = RECORD, {}
         for verdict in map(json.loads, self._core.take_findings()):
             self._log_once(verdict)
-            wanted = self._on_fire(verdict) if callable(self._on_fire) else self._on_fire
-            wanted = checked_answer(wanted or RECORD, self._vetoes)
+            wanted = self._on_fire
+            if callable(wanted):
+                wanted = self._usable(wanted(verdict))
             if not reason or ANSWERS.index(wanted) > ANSWERS.index(strongest):
                 strongest, reason = wanted, verdict
         return strongest, reason
 
+    def _usable(self, answer: Any) -> str:
+        """The answer of an `on_fire` function. One that the adapter cannot give is "record", which
+        is logged once: a mistake must not end the training."""
+        if isinstance(answer, str) and answer in (RECORD, *self._vetoes):
+            return answer
+        if answer is not None and not self._has_warned:
+            self._has_warned = True
+            name = getattr(self._on_fire, "__qualname__", shown(self._on_fire))
+            text = "the function %s of on_fire returned %s, which is taken for 'record'; return %s"
+            known = " or ".join(map(repr, (RECORD, *self._vetoes)))
+            _logger.warning(text, name, shown(answer), known)
+        return RECORD
+
     def _log_once(self, verdict: Verdict) -> None:
-        if verdict["rule"] not in self._fired:
-            self._fired.add(verdict["rule"])
-            _logger.warning("%s: %s", verdict["rule"], verdict["message"])
+        rule = verdict["rule"]
+        if rule not in self._fired:
+            self._fired.add(rule)
+            # The message of a rule in Python begins with its name.
+            _logger.warning("%s: %s", rule, verdict["message"].removeprefix(f"{rule}: "))
 
 
 def checked_answer(answer: str | Callable[[Verdict], str | None], vetoes: Sequence[str]) -> Any:
-    """Returns `answer`. Raises SMDebugTypeError or SMDebugValueError unless it is a function, or
-    "record", or one of `vetoes`."""
+    """Returns `answer`. Raises SMDebugTypeError or SMDebugValueError unless it is a function of one
+    argument, or "record", or one of `vetoes`."""
     if callable(answer):
-        return answer
+        return _checked_function(answer)
     known = (RECORD, *(each for each in ANSWERS if each in vetoes))
     wanted = f"on_fire must be one of {', '.join(map(repr, known))} or a function"
     if not isinstance(answer, str):
@@ -144,3 +162,18 @@ def checked_answer(answer: str | Callable[[Verdict], str | None], vetoes: Sequen
     if answer not in known:
         raise SMDebugValueError(f"{wanted}, found {answer!r}")
     return answer
+
+
+def _checked_function(function: Callable[[Verdict], str | None]) -> Any:
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # Python does not know that of some functions in C
+        return function
+    try:
+        signature.bind({})
+    except TypeError:
+        name = getattr(function, "__qualname__", shown(function))
+        raise SMDebugTypeError(
+            f"a function for on_fire takes one argument, the verdict, found {name}{signature}"
+        ) from None
+    return function
