@@ -318,6 +318,62 @@ def test_the_use_of_a_hook_in_a_forked_process_is_logged_there_once(hook, capfd,
     assert hook.status().steps == 2
 
 
+class Fires(Rule):
+    def invoke_at_step(self, step):
+        return True
+
+
+def test_a_wrong_answer_of_an_on_fire_function_is_logged_once_and_recorded(tmp_path, capfd):
+    def reacts(verdict):
+        return "abort"
+
+    verdicts = record(tmp_path / "run", rules=[Fires, "DeadRelu"], on_fire=reacts)
+    assert verdicts[0]["status"] == "IssuesFound"
+    logged = capfd.readouterr().err
+    assert logged.count("reacts of on_fire returned 'abort', which is taken for 'record'; ") == 1
+
+
+def test_an_on_fire_function_without_a_parameter_is_refused(tmp_path):
+    with pytest.raises(SMDebugTypeError, match=r"takes one argument, the verdict, found .*\(\)"):
+        smd.Hook(tmp_path / "run", rules=[Fires], on_fire=lambda: "stop")
+
+
+def test_the_name_of_a_rule_of_the_user_is_logged_once_per_line(tmp_path, capfd):
+    record(tmp_path / "run", rules=[Fires])
+    logged = capfd.readouterr().err
+    assert "warning: Fires: the condition of the rule is met at step 0" in logged
+
+
+def test_a_recorded_value_belongs_to_the_losses_under_any_name(hook, tmp_path):
+    model = Net()
+    hook.register_module(model)
+    for value in (2.0, 3.0):
+        model(torch.ones(2, 4))
+        hook.record_tensor_value("mse", torch.tensor([value]))
+    hook.close()
+    trial = read(tmp_path / "run")
+    assert trial.tensor_names(collection="losses") == ["mse_output_0"]
+    assert [trial.tensor("mse_output_0").value(step).item() for step in (0, 1)] == [2.0, 3.0]
+
+
+def test_a_number_in_place_of_a_tensor_is_refused_with_what_saves_it(hook):
+    with pytest.raises(SMDebugTypeError, match=r"found 0\.5; save a number with hook\.save_scalar"):
+        hook.record_tensor_value("loss", 0.5)
+
+
+def test_a_container_of_models_that_is_never_called_is_refused(hook):
+    for container in (torch.nn.ModuleList([Net()]), torch.nn.ModuleDict({"a": Net()})):
+        with pytest.raises(SMDebugTypeError, match="is never called; register each model in it"):
+            hook.register_module(container)
+
+
+def test_the_model_around_a_registered_one_is_refused_with_what_to_register(hook):
+    model = Net()
+    hook.register_module(model.fc1)
+    with pytest.raises(SMDebugValueError, match="'fc1' of this Net .* only the outer model"):
+        hook.register_module(model)
+
+
 def test_an_answer_without_rules_is_logged_and_a_wrong_one_refused(tmp_path, capfd):
     smd.Hook(tmp_path / "a", on_fire="stop").close()
     assert "on_fire='stop' has no effect without rules" in capfd.readouterr().err
@@ -1092,3 +1148,12 @@ def test_an_included_collection_that_the_model_has_nothing_for_is_logged(tmp_pat
     text = "collection 'tanh_input' should be saved, but no tensor of the run belongs to it"
     assert logged.count(text) == 1
     assert "'relu_output'" not in logged
+
+
+def test_a_regex_and_a_collection_of_another_type_are_refused(tmp_path):
+    record(tmp_path / "run")
+    trial = create_trial(tmp_path / "run")
+    with pytest.raises(SMDebugTypeError, match="a regex is text or a list of texts, found 5"):
+        trial.tensor_names(regex=5)
+    with pytest.raises(SMDebugTypeError, match="must be a Collection or its name, found 5"):
+        trial.tensor_names(collection=5)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,7 @@ from smdebug.pytorch.module_patterns import (
     activation_patterns,
     added_module_patterns,
     loop_patterns,
+    recorded_patterns,
 )
 from smdebug.pytorch.optimizers import Optimizers
 from smdebug.pytorch.private_names import is_loss, unwrapped, updates_of
@@ -143,6 +145,7 @@ class Hook(BaseHook):
         self._updates: list[tuple[weakref.ref[torch.nn.Parameter], int]] = []
         self._modules: dict[Module, str] = {}  # module -> its path, over all roots
         self._loss_names: list[str] = []
+        self._recorded_names: list[str] = []  # of record_tensor_value, without "loss" in them
         self._watched_roots: dict[Module, WatchedModule] = {}
         self._installer = HookInstaller(self._switch)
         self._device_copies = DeviceCopies()
@@ -185,11 +188,10 @@ class Hook(BaseHook):
         if not self._session:
             return
         root = unwrapped(module)
-        known = [m for m in root.modules() if m in self._modules]
-        if known:
-            raise SMDebugValueError(
-                f"module '{self._modules[known[0]]}' is registered already; "
-                "register each model once"
+        self._refuse_registered(root)
+        if isinstance(root, (torch.nn.ModuleList, torch.nn.ModuleDict)):
+            raise SMDebugTypeError(
+                f"a {type(root).__name__} is never called; register each model in it"
             )
         if isinstance(root, torch.jit.ScriptModule):
             raise SMDebugTypeError("a ScriptModule takes no hooks; register the model before it")
@@ -230,6 +232,20 @@ class Hook(BaseHook):
         self._installer.settle()
         forget_compiled(name)
 
+    def _refuse_registered(self, root: torch.nn.Module) -> None:
+        """Raises SMDebugValueError if a module in `root`, or `root`, is registered."""
+        for path, module in root.named_modules():
+            if module in self._modules and path:
+                raise SMDebugValueError(
+                    f"'{path}' of this {class_name(root)} is registered already; "
+                    "register only the outer model"
+                )
+            if module in self._modules:
+                raise SMDebugValueError(
+                    f"module '{self._modules[module]}' is registered already; "
+                    "register each model once"
+                )
+
     register_hook = register_module
 
     def register_loss(self, loss_module: torch.nn.Module) -> None:
@@ -264,17 +280,32 @@ class Hook(BaseHook):
 
     def record_tensor_value(self, tensor_name: str, tensor_value: torch.Tensor) -> None:
         """Records a tensor that is not the output of a module, such as a functional loss, as
-        `<tensor_name>_output_0`. Raises SMDebugTypeError for a name that is not a string and for
-        anything but a torch.Tensor."""
+        `<tensor_name>_output_0` in collection `losses`. Raises SMDebugTypeError for a name that is
+        not a string and for anything but a torch.Tensor."""
         tensor_name = checked_name("a tensor's name", tensor_name)
         if not isinstance(tensor_value, torch.Tensor):
+            hint = ""
+            if isinstance(tensor_value, (int, float)):
+                hint = f"; save a number with hook.save_scalar({tensor_name!r}, value)"
             raise SMDebugTypeError(
-                f"'{tensor_name}' must be a torch.Tensor, found {shown(tensor_value)}"
+                f"'{tensor_name}' must be a torch.Tensor, found {shown(tensor_value)}{hint}"
             )
         if self._session and self._switch.is_on:
-            self._session.module(tensor_name).capture_outputs(tensor_value)
+            if re.search("[Ll]oss", tensor_name) or tensor_name in self._recorded_names:
+                self._session.module(tensor_name).capture_outputs(tensor_value)
+            else:
+                self._record_first_value(tensor_name, tensor_value)
         elif not self._is_open:
             self._warn_if_closed("record_tensor_value")
+
+    def _record_first_value(self, name: str, value: torch.Tensor) -> None:
+        """Records a value whose name the patterns of `losses` do not find before the next step."""
+        self._recorded_names.append(name)
+        self.get_collection("losses")
+        self.mark_edited()
+        saved_name = f"{name}_output_0"
+        if self.should_save_tensor_or_collection(saved_name, "losses"):
+            self.save_tensor(saved_name, value, "losses")
 
     def warn_of_no_module(self) -> None:
         """Logs that an optimizer has acted before a model was registered."""
@@ -549,6 +580,7 @@ class Hook(BaseHook):
         is_final = self._has_begun or bool(self._modules)
         return [
             *loop_patterns(collection.name, names, sorted(set(self._loss_names))),
+            *recorded_patterns(collection.name, self._recorded_names),
             *activation_patterns(collection, self._modules),
             *added_module_patterns(collection, self._modules, is_final),
         ]
@@ -613,6 +645,7 @@ class Hook(BaseHook):
         self._roots = []
         self._modules = {}
         self._loss_names = []
+        self._recorded_names = []
 
     def _note_call_in_child(
         self, root: Root, arguments: tuple[Any, ...], keywords: dict[str, Any]
