@@ -344,16 +344,18 @@ def test_the_name_of_a_rule_of_the_user_is_logged_once_per_line(tmp_path, capfd)
     assert "warning: Fires: the condition of the rule is met at step 0" in logged
 
 
-def test_a_recorded_value_belongs_to_the_losses_under_any_name(hook, tmp_path):
+def test_a_recorded_value_that_no_collection_saves_is_logged_once(hook, tmp_path, capfd):
     model = Net()
     hook.register_module(model)
     for value in (2.0, 3.0):
         model(torch.ones(2, 4))
         hook.record_tensor_value("mse", torch.tensor([value]))
+        hook.record_tensor_value("my_loss", torch.tensor([value]))
     hook.close()
-    trial = read(tmp_path / "run")
-    assert trial.tensor_names(collection="losses") == ["mse_output_0"]
-    assert [trial.tensor("mse_output_0").value(step).item() for step in (0, 1)] == [2.0, 3.0]
+    logged = capfd.readouterr().err
+    assert logged.count("the value 'mse' is in no collection that is saved: record a loss") == 1
+    assert "my_loss_output_0" in read(tmp_path / "run").tensor_names(collection="losses")
+    assert "'my_loss'" not in logged
 
 
 def test_a_number_in_place_of_a_tensor_is_refused_with_what_saves_it(hook):
@@ -365,6 +367,18 @@ def test_a_container_of_models_that_is_never_called_is_refused(hook):
     for container in (torch.nn.ModuleList([Net()]), torch.nn.ModuleDict({"a": Net()})):
         with pytest.raises(SMDebugTypeError, match="is never called; register each model in it"):
             hook.register_module(container)
+
+
+def test_a_container_of_models_with_a_forward_of_its_own_is_a_model(hook):
+    class Ensemble(torch.nn.ModuleList):
+        def forward(self, x):
+            return sum(model(x) for model in self)
+
+    ensemble = Ensemble([Net(), Net()])
+    hook.register_module(ensemble)
+    ensemble(torch.ones(2, 4)).sum().backward()
+    hook.close()
+    assert hook.status().steps == 1
 
 
 def test_the_model_around_a_registered_one_is_refused_with_what_to_register(hook):
@@ -1066,7 +1080,9 @@ def test_the_answers_to_a_rule_are_listed_as_text(tmp_path):
 
 
 def test_a_class_that_a_file_of_rules_lacks_is_named_with_those_that_it_has():
-    with pytest.raises(SMDebugValueError, match="has no class 'Nope'; its rules are DividesByZero"):
+    with pytest.raises(
+        SMDebugValueError, match="has no class 'Nope'; its rules are .*DividesByZero"
+    ):
         load_judge(f"{__file__}:Nope", {}, "run")
     with pytest.raises(SMDebugValueError, match="'Net' in .* is not a class derived from"):
         load_judge(f"{__file__}:Net", {}, "run")

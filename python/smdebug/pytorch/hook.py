@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -43,7 +42,6 @@ from smdebug.pytorch.module_patterns import (
     activation_patterns,
     added_module_patterns,
     loop_patterns,
-    recorded_patterns,
 )
 from smdebug.pytorch.optimizers import Optimizers
 from smdebug.pytorch.private_names import is_loss, unwrapped, updates_of
@@ -78,6 +76,10 @@ class PyTorchOptions(HookOptions):
 
     step_on: str = "forward"
     gradients: str = "backward"
+
+
+def _has_forward(module: torch.nn.Module) -> bool:
+    return type(module).forward is not torch.nn.Module.forward or "forward" in vars(module)
 
 
 def _hint_on(given: Any) -> str:
@@ -145,7 +147,6 @@ class Hook(BaseHook):
         self._updates: list[tuple[weakref.ref[torch.nn.Parameter], int]] = []
         self._modules: dict[Module, str] = {}  # module -> its path, over all roots
         self._loss_names: list[str] = []
-        self._recorded_names: list[str] = []  # of record_tensor_value, without "loss" in them
         self._watched_roots: dict[Module, WatchedModule] = {}
         self._installer = HookInstaller(self._switch)
         self._device_copies = DeviceCopies()
@@ -189,7 +190,7 @@ class Hook(BaseHook):
             return
         root = unwrapped(module)
         self._refuse_registered(root)
-        if isinstance(root, (torch.nn.ModuleList, torch.nn.ModuleDict)):
+        if isinstance(root, (torch.nn.ModuleList, torch.nn.ModuleDict)) and not _has_forward(root):
             raise SMDebugTypeError(
                 f"a {type(root).__name__} is never called; register each model in it"
             )
@@ -280,8 +281,9 @@ class Hook(BaseHook):
 
     def record_tensor_value(self, tensor_name: str, tensor_value: torch.Tensor) -> None:
         """Records a tensor that is not the output of a module, such as a functional loss, as
-        `<tensor_name>_output_0` in collection `losses`. Raises SMDebugTypeError for a name that is
-        not a string and for anything but a torch.Tensor."""
+        `<tensor_name>_output_0`. With "loss" in its name, it belongs to the collection `losses`.
+        Raises SMDebugTypeError for a name that is not a string and for anything but a
+        torch.Tensor."""
         tensor_name = checked_name("a tensor's name", tensor_name)
         if not isinstance(tensor_value, torch.Tensor):
             hint = ""
@@ -291,21 +293,15 @@ class Hook(BaseHook):
                 f"'{tensor_name}' must be a torch.Tensor, found {shown(tensor_value)}{hint}"
             )
         if self._session and self._switch.is_on:
-            if re.search("[Ll]oss", tensor_name) or tensor_name in self._recorded_names:
-                self._session.module(tensor_name).capture_outputs(tensor_value)
-            else:
-                self._record_first_value(tensor_name, tensor_value)
+            slots = self._session.module(tensor_name)
+            slots.capture_outputs(tensor_value)
+            if not slots.may_match_output():
+                self._report_mistake(
+                    f"the value '{tensor_name}' is in no collection that is saved: record a loss "
+                    "under a name with 'loss', and name other values in include_regex"
+                )
         elif not self._is_open:
             self._warn_if_closed("record_tensor_value")
-
-    def _record_first_value(self, name: str, value: torch.Tensor) -> None:
-        """Records a value whose name the patterns of `losses` do not find before the next step."""
-        self._recorded_names.append(name)
-        self.get_collection("losses")
-        self.mark_edited()
-        saved_name = f"{name}_output_0"
-        if self.should_save_tensor_or_collection(saved_name, "losses"):
-            self.save_tensor(saved_name, value, "losses")
 
     def warn_of_no_module(self) -> None:
         """Logs that an optimizer has acted before a model was registered."""
@@ -580,7 +576,6 @@ class Hook(BaseHook):
         is_final = self._has_begun or bool(self._modules)
         return [
             *loop_patterns(collection.name, names, sorted(set(self._loss_names))),
-            *recorded_patterns(collection.name, self._recorded_names),
             *activation_patterns(collection, self._modules),
             *added_module_patterns(collection, self._modules, is_final),
         ]
@@ -645,7 +640,6 @@ class Hook(BaseHook):
         self._roots = []
         self._modules = {}
         self._loss_names = []
-        self._recorded_names = []
 
     def _note_call_in_child(
         self, root: Root, arguments: tuple[Any, ...], keywords: dict[str, Any]

@@ -43,14 +43,6 @@ def loop_patterns(
     return []
 
 
-def recorded_patterns(collection_name: str, names: Iterable[str]) -> list[str]:
-    """Returns the patterns of the values that were recorded under `names`, which are `losses`; none
-    for any other collection."""
-    if collection_name != "losses":
-        return []
-    return [rf"^{re.escape(name)}_output_" for name in names]
-
-
 def activation_patterns(collection: Collection, paths: Mapping[nn.Module, str]) -> list[str]:
     """Returns the patterns of the activations that the name of the collection stands for; none for
     any other name, and for a collection that names tensors itself.
