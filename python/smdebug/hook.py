@@ -484,6 +484,7 @@ class BaseHook(ProfilerCalls):
         if self._has_begun and was_active:
             with self._isolate("the last look at the configuration"):
                 self._report_empty_collections()
+                self._report_unsaved_collections()
                 self._warn_of_no_saved_step()
         if self._rules:
             with self._isolate("the end of the rules"):
@@ -636,6 +637,18 @@ class BaseHook(ProfilerCalls):
             if not near:
                 text = _EMPTY_COLLECTION + _FILL
                 self._report_mistake(text.format(name, name, self.filling_methods))
+
+    def _report_unsaved_collections(self) -> None:
+        """Reports each collection of the script that was filled and that nothing saves."""
+        if self.save_all:
+            return
+        for name, collection in self._collections.items():
+            is_own = not self._framework.knows(name) and name not in self.patterned_collections
+            if is_own and name not in self.include_collections and collection.has_members():
+                self._report_mistake(
+                    f"collection '{name}' selects tensors, but is not saved: add it to "
+                    "include_collections"
+                )
 
     def _empty_collections(self) -> Iterator[tuple[str, str | None]]:
         """The names of collections to which nothing belongs, each with the nearest built-in one."""

@@ -830,6 +830,22 @@ def test_one_pattern_with_a_mistake_leaves_the_other_edits_as_they_are(
     assert text in logged
 
 
+def test_a_collection_that_is_filled_but_not_included_is_logged_at_the_end(tmp_path, capfd):
+    hook = smd.Hook(tmp_path / "run", include_collections=["weights", "saved"])
+    hook.get_collection("saved").include("fc1")
+    hook.get_collection("forgotten").include("fc2")
+    hook.get_collection("biases")  # only looked at
+    model = Net()
+    hook.register_module(model)
+    train(model, 1)
+    hook.close()
+    logged = [line for line in capfd.readouterr().err.splitlines() if "is not saved" in line]
+    assert logged == [
+        "smdebug: warning: collection 'forgotten' selects tensors, but is not saved: add it to "
+        "include_collections"
+    ]
+
+
 class CountingRevision:
     """A ConfigRevision that counts the objects that it was given."""
 
