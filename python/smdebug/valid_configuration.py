@@ -79,7 +79,7 @@ def valid_configuration(
         if not isinstance(pattern, str):
             report(f"a pattern is ignored: include_regex must hold text, found {pattern!r}")
         elif error := mistake([], [], [pattern]):
-            report(f"a pattern is ignored: include_regex: {_without_default(error)}")
+            report(f"a pattern is ignored: {_without_default(error)}")
         else:
             kept_patterns.append(pattern)
 

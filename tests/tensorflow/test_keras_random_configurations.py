@@ -9,11 +9,13 @@ import smdebug.tensorflow as smd
 from conftest import digits, tf
 
 STRANGER = keras.layers.Dense(1, name="stranger")
+# Made here, because the graph of a session may be finalized.
+VARIABLE, CONSTANT = tf.Variable(1.0, name="stranger"), tf.constant(1.0)
 ODD = (
     lambda collection: collection.add_keras_layer(STRANGER, inputs=True),
     lambda collection: collection.add_keras_layer("first"),
-    lambda collection: collection.add(tf.Variable(1.0, name="stranger")),
-    lambda collection: collection.add(tf.constant(1.0)),
+    lambda collection: collection.add(VARIABLE),
+    lambda collection: collection.add(CONSTANT),
 )
 LOOP = [STRANGER.name]
 LOOP.append(LOOP)
