@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <semaphore>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -177,14 +178,21 @@ TEST_F(SessionStepsTest, GivesTheTurnToOneThreadAtATime) {
 TEST_F(SessionStepsTest, HasATurnInTheChildOfAForkWhoseThreadsAreLost) {
   auto session = open();
   session->begin_step();
-  auto turn = session->try_turn();
+  std::binary_semaphore has_turn(0), has_forked(0);
+  std::jthread other([&] {
+    const auto turn = session->try_turn();
+    has_turn.release();
+    has_forked.acquire();
+  });
+  has_turn.acquire();
+  EXPECT_FALSE(session->try_turn());
   const pid_t child = fork_when_others_sleep();
   if (child == 0) {
-    bool has_turn = false;
     session->after_fork_in_child();
-    std::jthread([&] { has_turn = bool(session->try_turn()); }).join();
-    _exit(has_turn ? 0 : 1);
+    _exit(session->try_turn() ? 0 : 1);
   }
+  has_forked.release();
+  other.join();
   int result = -1;
   waitpid(child, &result, 0);
   EXPECT_EQ(result, 0);

@@ -73,7 +73,6 @@ class StalledTraining : public Rule {
 
   Outcome on_tick(double wall_seconds) override {
     const bool is_set_back = since_ && wall_seconds < *since_;
-    has_seen_growth_ = has_seen_growth_ || (since_ && has_new_step_);
     if (!since_ || has_new_step_ || is_set_back) {
       if (since_ && !is_set_back) {
         longest_pause_ = std::max(longest_pause_, wall_seconds - *since_);
@@ -88,7 +87,7 @@ class StalledTraining : public Rule {
   }
 
   Outcome finish() override {
-    if (has_seen_growth_ || !has_judged()) return no_finding();
+    if (since_ || !has_judged()) return no_finding();
     return Error{
         Error::Code::unsupported,
         fmt::format("nothing to judge: the {} steps of the run were complete "
@@ -124,9 +123,8 @@ class StalledTraining : public Rule {
 
   double threshold_;
   bool stop_training_;
-  std::optional<double> since_;   // wall seconds; none before the first tick
-  bool has_seen_growth_ = false;  // a step came between two ticks
-  bool has_new_step_ = false;     // since the last tick
+  std::optional<double> since_;  // wall seconds; none before the first tick
+  bool has_new_step_ = false;    // since the last tick
   std::optional<StepId> last_step_;
   double longest_pause_ = 0;
 };
