@@ -91,7 +91,6 @@ class Hook(BaseHook):
         self._models = {}  # registered block -> its ModelParameters
         self._watched = {}  # block -> its WatchedBlock, over all registered blocks
         self._loss_names = []
-        self._recorded_losses = []  # those of `record_loss_of_backward` in this step
         self._handles = []  # of the hooks that begin steps
         self._with_gradients = set()  # ids of parameters whose gradients the open step has
         self._graphs = Graphs(self._switch, self._watched, self._isolate)
@@ -153,13 +152,6 @@ class Hook(BaseHook):
         """Returns whether the tensors of `block` are recorded, by itself or inside of another."""
         return block in self._watched
 
-    def wants_loss_of_backward(self) -> bool:
-        """Returns whether `record_loss_of_backward` would record a loss.
-
-        It does so in a saved step in which no loss block ran.
-        """
-        return self._switch.is_on and not self._switch.has_loss
-
     def expect_loss(self, name: str) -> None:
         """Adds the loss that `record_loss_of_backward` records under this name to the collection
         `losses`, from the next step on."""
@@ -167,11 +159,9 @@ class Hook(BaseHook):
         self.mark_edited()
 
     def record_loss_of_backward(self, name: str, loss: mxnet.nd.NDArray) -> None:
-        """Records the array at which backward starts as `<name>_output_<i>`, unless a loss block
-        ran in this step. An array at which several passes start is recorded once."""
-        if not self.wants_loss_of_backward() or any(loss is each for each in self._recorded_losses):
+        """Records the array at which backward starts as `<name>_output_<i>` in a saved step."""
+        if not self._switch.is_on:
             return
-        self._recorded_losses.append(loss)  # an array takes no weak references
         with self._isolate("a loss"):
             slot = self._session.module(name).next_output()
             if slot is not None:
@@ -209,7 +199,6 @@ class Hook(BaseHook):
 
     def _begin_model_step(self, block: gluon.Block) -> None:
         self._finish_step()
-        self._recorded_losses = []
         was_on, self._switch.is_on, self._switch.has_loss = self._switch.is_on, False, False
         capturing = self._begin_step()
         if was_on and self._is_settling:

@@ -41,7 +41,7 @@ class LaunchedHook(Hook):
 
     _has_updated = False
     _series: LossSeries | None = None
-    _heads: tuple[Any, ...] = ()  # of backward, in the open step
+    _heads: tuple[Any, ...] = ()  # of backward, in the open step; an array takes no weak references
 
     def _make_steps(self) -> StepPolicy:
         return StepPolicy.create("leading_model")
@@ -83,14 +83,15 @@ class LaunchedHook(Hook):
         """Called when the hook closes, to restore MXNet. The launch replaces it."""
 
     def note_losses_of_backward(self, heads: Any) -> None:
-        """Notes the arrays at which backward starts, unless a loss block ran in this step. An array
-        at which several passes start is noted once."""
+        """Notes the arrays at which backward starts, and records them in a saved step, unless a
+        loss block ran in this step. An array at which several passes start counts once."""
         if self._series is None or self._switch.has_loss:
             return
         for head in arrays_in(heads):
             if not any(head is each for each in self._heads):
                 self._heads = (*self._heads, head)
                 self._series.note(FUNCTIONAL_LOSS, [head])
+                self.record_loss_of_backward(FUNCTIONAL_LOSS, head)
 
     def __del__(self) -> None:
         self._series = None  # as for the arrays of the net
@@ -183,15 +184,9 @@ class Launch:
         @functools.wraps(original)
         def backward(heads: Any, *args: Any, **kwargs: Any) -> Any:
             self._hook.note_losses_of_backward(heads)
-            if self._hook.wants_loss_of_backward():
-                self._record_losses(heads)
             return original(heads, *args, **kwargs)
 
         return backward
-
-    def _record_losses(self, heads: Any) -> None:
-        for head in arrays_in(heads):
-            self._hook.record_loss_of_backward(FUNCTIONAL_LOSS, head)
 
     def before(self, trainer: gluon.Trainer, is_reduced: bool) -> bool:
         """Called before the first update: warns if no model was called until then."""

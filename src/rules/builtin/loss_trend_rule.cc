@@ -36,9 +36,8 @@ constexpr double kDivergence = 10, kLeap = 1.5, kPlunge = 1000;
 // No model learns in the first few hundred steps with a learning rate that is
 // lower, or after a schedule has lowered it to this share.
 constexpr double kLowRate = 1e-5, kDecay = 1e-3;
-// Of the loss of a guess: a model below the first has learned something, one
-// below the second guesses.
-constexpr double kBetter = 0.9, kNear = 1.03;
+// A model below this share of the loss of a guess has learned something.
+constexpr double kBetter = 0.9;
 // Steps whose calls and losses are counted, to know the kind of the training.
 constexpr std::size_t kMostCounted = 4096;
 // A need of more steps than this only says that the losses are too noisy.
@@ -395,7 +394,7 @@ class LossTrendRule : public Rule {
     finding.message =
         fmt::format("{}: {}", tensor_text(evidence.tensor, evidence.worker),
                     course_text(answer, loss.trend.steps()));
-    if (is_still && guess && answer.now < kNear * guess->loss) {
+    if (is_still && guess && answer.now < kNearGuess * guess->loss) {
       finding.message +=
           fmt::format(", the loss of a guess among {} classes ({:.4g})",
                       guess->classes, guess->loss);

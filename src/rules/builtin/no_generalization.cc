@@ -117,9 +117,6 @@ constexpr double kBoostedShare = 0.995;
 // weights, and a first training loss below this share of it has memorized.
 constexpr double kOtherWeights = 1.25, kMemorized = 0.85;
 
-// A loss below this share of that of a guess is near it.
-constexpr double kNearGuess = 1.03;
-
 // The loss to compare with.
 struct Reference {
   enum class Kind { even, by_shares, first } kind = Kind::even;

@@ -11,6 +11,9 @@
 
 namespace smdebug {
 
+// A loss is near that of a guess up to this multiple of it.
+inline constexpr double kNearGuess = 1.03;
+
 struct Guess {
   std::int64_t classes = 0;
   double loss = 0;

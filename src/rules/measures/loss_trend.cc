@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "rules/measures/loss_of_guess.h"
 #include "rules/measures/noisy_values.h"
 
 namespace smdebug {
@@ -31,9 +32,6 @@ constexpr double kExplosion = 1000;
 // near zero, as those of agents do, are compared with 1.
 constexpr double kPlunge = 1000, kPlungeOfRivals = 1e6;
 constexpr double kFaster = 1.5;
-
-// How far a loss may be from that of a guess.
-constexpr double kNearGuess = 0.03;
 
 constexpr std::size_t kFirstCheck = 20;  // losses
 constexpr Step kFirstSteps = 40;
@@ -249,7 +247,7 @@ bool LossTrend::guesses(const Parts& parts, Setting setting) const {
       setting.has_repeated_calls) {
     return false;
   }
-  const double nearest = kNearGuess * *setting.guess;
+  const double nearest = (kNearGuess - 1) * *setting.guess;
   const double middle = median(parts.middle_third);
   return std::abs(middle - *setting.guess) < nearest &&
          std::abs(parts.last - *setting.guess) < nearest &&
