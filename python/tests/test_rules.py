@@ -241,6 +241,15 @@ def test_an_empty_action_string_lists_nothing(nothing, logged):
     assert logged == []
 
 
+@pytest.mark.parametrize("spelling", ["actions_str", "action_str"])
+def test_an_action_string_is_read_by_each_of_its_names(spelling, run, logged):
+    listed = '[{"name": "nosuch"}, {"name": "stoptraining"}]'
+    Actions(**{spelling: listed}, rule_name="MyRule", trial=read(run)).invoke()
+    refused, stopped = logged
+    assert "'MyRule': not an action" in refused and "'nosuch'" in refused
+    assert "nothing to stop: the training had already ended" in stopped
+
+
 def test_an_action_string_that_is_not_json_raises(run):
     with pytest.raises(SMDebugValueError, match="not JSON"):
         Rule(read(run), "stoptraining")
