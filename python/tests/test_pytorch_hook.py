@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from added_kinds import SAVE_ALL
 
 import smdebug.pytorch as smd
 from conftest import Net, read, run_script, train
@@ -141,10 +142,7 @@ def test_a_mistake_in_a_list_that_is_edited_in_place_is_logged_and_ignored(out_d
         assert len([text for text in logged if part in text and "ignored" in text]) >= 1
 
 
-@pytest.mark.parametrize(
-    ("given", "saves_all"),
-    [(1, True), ("true", True), (["true"], True), ("False", False), (None, False), ("", False)],
-)
+@pytest.mark.parametrize(("given", "saves_all"), SAVE_ALL)
 def test_save_all_takes_what_scripts_pass(out_dir, given, saves_all):
     model = Net()
     with every_step(out_dir, save_all=given, dry_run="no", export_tensorboard=0) as hook:

@@ -10,6 +10,7 @@ from added_kinds import (
     ODD,
     OFF,
     check_is_refused_everywhere,
+    check_save_all_is_what_scripts_pass,
     members_of,
 )
 from mxnet import gluon
@@ -157,6 +158,10 @@ def test_a_flag_without_a_truth_is_refused_and_changes_nothing(hook, flag):
         with pytest.raises(SMDebugTypeError, match="must be True or False"):
             mine.add_block_tensors(make_net(), **flags)
     assert mine.block_tensors() == []
+
+
+def test_save_all_takes_what_scripts_pass(out_dir):
+    check_save_all_is_what_scripts_pass(lambda **given: smd.Hook(out_dir, **given))
 
 
 @pytest.mark.parametrize("value", [np.ones(1), mx.nd.ones(1)])

@@ -1,5 +1,5 @@
-"""Every kind of argument that the methods common to all collections take or refuse, for the
-adapters' tests of what is added to a collection."""
+"""Every kind of argument that the methods common to all collections, and the flag `save_all` of all
+hooks, take or refuse, for the adapters' tests of what is added to a collection."""
 
 import re
 
@@ -66,3 +66,25 @@ def check_is_refused_everywhere(hook, thing):
     with pytest.raises(SMDebugTypeError, match="a collection's name must be text"):
         hook.get_collection(thing)
     assert {name: members_of(each) for name, each in hook.get_collections().items()} == before
+
+
+# What scripts pass as `save_all`, and whether everything is saved then.
+SAVE_ALL = [
+    (1, True),
+    ("true", True),
+    (["true"], True),
+    ("False", False),
+    (None, False),
+    ("", False),
+]
+
+
+def check_save_all_is_what_scripts_pass(make):
+    """Passes each kind of flag to the constructor of a hook, `make(save_all=...)`."""
+    for given, saves_all in SAVE_ALL:
+        hook = make(save_all=given)
+        assert hook.save_all is saves_all, given
+        hook.close()
+    for flag in NO_FLAGS.values():
+        with pytest.raises(SMDebugTypeError, match="save_all must be True or False, found"):
+            make(save_all=flag)

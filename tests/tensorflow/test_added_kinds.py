@@ -5,7 +5,15 @@ import pathlib
 
 import numpy as np
 import pytest
-from added_kinds import FLAGS, INCLUDED, NO_FLAGS, ODD, OFF, members_of
+from added_kinds import (
+    FLAGS,
+    INCLUDED,
+    NO_FLAGS,
+    ODD,
+    OFF,
+    check_save_all_is_what_scripts_pass,
+    members_of,
+)
 
 import smdebug.tensorflow as smd
 from conftest import KERAS_3, digits, read, split_cpu, tf
@@ -193,6 +201,11 @@ def test_a_flag_without_a_truth_is_refused_and_changes_nothing(hook, flag):
         with pytest.raises(SMDebugTypeError, match="must be True or False"):
             mine.add_keras_layer(keras.layers.Dense(1), **flags)
     assert mine.added_layers() == []
+
+
+@pytest.mark.parametrize("kind", [smd.KerasHook, smd.SessionHook])
+def test_save_all_takes_what_scripts_pass(out_dir, kind):
+    check_save_all_is_what_scripts_pass(lambda **given: kind(out_dir, **given))
 
 
 @pytest.mark.parametrize("mode", ["TRAIN", 1, tf.constant(1)])

@@ -5,7 +5,12 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import xgboost
-from added_kinds import INCLUDED, ODD, check_is_refused_everywhere
+from added_kinds import (
+    INCLUDED,
+    ODD,
+    check_is_refused_everywhere,
+    check_save_all_is_what_scripts_pass,
+)
 
 import smdebug.xgboost as smd
 from conftest import EVERY_ROUND, binary, train
@@ -62,6 +67,10 @@ def test_every_kind_of_patterns_is_included(hook, kind):
     hook.get_collection("mine").include(make())
     assert hook.get_collection("mine").include_regex == expected
     trained(hook)
+
+
+def test_save_all_takes_what_scripts_pass(out_dir):
+    check_save_all_is_what_scripts_pass(lambda **given: smd.Hook(out_dir, **given))
 
 
 def test_a_collection_of_any_tensors_of_a_training_can_be_added(hook):
