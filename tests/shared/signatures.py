@@ -12,6 +12,10 @@ from smdebug.collection import Collection, CollectionKeys
 
 PAGE = tomllib.loads(pathlib.Path(__file__).with_suffix(".toml").read_text())
 CALLS, DIFFERENCES = PAGE["calls"], PAGE["differences"]
+for _name, _other in PAGE["same"].items():
+    for _table in (CALLS, DIFFERENCES):
+        _own = {key: text for key, text in _table.items() if key.startswith(_other)}
+        _table.update({_name + key.removeprefix(_other): text for key, text in _own.items()})
 
 _NAMES = {"ModeKeys": ModeKeys, "CollectionKeys": CollectionKeys, "Collection": Collection}
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
