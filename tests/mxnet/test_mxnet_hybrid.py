@@ -84,6 +84,19 @@ def test_calls_of_one_block_that_cannot_be_told_apart_are_left_out_with_a_word(o
     assert sum("does not show" in each and "'siamese_dense0'" in each for each in logged) == 1
 
 
+def test_mxnet_warns_of_the_hooks_of_the_script_and_not_of_ours(out_dir, warned):
+    hook = smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP)
+    training = Training(hook)
+    training.net[2].register_forward_hook(lambda *_: None)
+    with warned() as texts:
+        training.net.hybridize()
+    (text,) = [each for each in texts if "is being hybridized" in each]
+    assert "Dense(None -> 3" in text
+    training.steps(1)
+    hook.close()
+    assert "net_dense0_output_0" in smd.create_trial(out_dir).tensor_names()
+
+
 def test_what_a_graph_does_not_show_is_said_once(out_dir, logged):
     hook = smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP)
     training = Training(hook)

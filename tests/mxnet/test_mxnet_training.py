@@ -6,6 +6,8 @@ import pytest
 from conftest import Training, make_net, mx, smd
 
 STEPS = 7
+# MXNet's word on its calls with the outputs of operators, in graphs with static memory.
+EXPERIMENTAL = "register_op_hook is experimental when static_alloc"
 
 
 def trained(out_dir=None, hybridize=None, context=None, **options):
@@ -30,9 +32,14 @@ def trained(out_dir=None, hybridize=None, context=None, **options):
     "hybridize", [None, {}, {"static_alloc": True}, {"static_alloc": True, "static_shape": True}]
 )
 @pytest.mark.parametrize("options", [{}, {"save_all": True}])
-def test_weights_are_the_same_bits_with_and_without_the_hook(out_dir, hybridize, options, context):
-    plain = trained(hybridize=hybridize, context=context)
-    watched = trained(out_dir, hybridize, context, **options)
+def test_weights_are_the_same_bits_with_and_without_the_hook(
+    out_dir, hybridize, options, context, warned
+):
+    with warned() as usual:
+        plain = trained(hybridize=hybridize, context=context)
+    with warned() as texts:
+        watched = trained(out_dir, hybridize, context, **options)
+    assert {text for text in texts - usual if EXPERIMENTAL not in text} == set()
     assert plain.keys() == watched.keys()
     for name in plain:
         np.testing.assert_array_equal(plain[name], watched[name])

@@ -24,7 +24,7 @@ from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
 from smdebug.hook_arguments import checked_choice, encodable, shown
 from smdebug.hook_options import HookOptions, takes_options
-from smdebug.mxnet import trainers, workers
+from smdebug.mxnet import hybridizing, trainers, workers
 from smdebug.mxnet.activations import activation_patterns
 from smdebug.mxnet.arrays import arrays_in, is_symbolic, put, user_array
 from smdebug.mxnet.block_hooks import CaptureSwitch, WatchedBlock
@@ -103,6 +103,7 @@ class Hook(BaseHook):
         self._initialize(options)
         self._facts = MXNetFacts(self._session)
         trainers.listen(self)
+        hybridizing.keep_quiet(self)
         if self._rules:
             self._veto = UpdateVeto(
                 self._session,
@@ -335,6 +336,7 @@ class Hook(BaseHook):
             self._latch("at the end of the last step", error)
         self._switch.is_on = False
         trainers.forget(self)
+        hybridizing.forget(self)
         for handle in self._handles:
             handle.detach()
         for watched in self._watched.values():

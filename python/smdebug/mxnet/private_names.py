@@ -13,6 +13,8 @@ closed.
 | NDArray._fresh_grad | whether backward ran since the last update | gradients of every step |
 | HybridBlock._active, ._cached_op, ._cached_graph, ._clear_cached_op | a graph that shows the \
   tensors inside of a block | they are not saved |
+| HybridBlock.hybridize, ._forward_hooks, ._forward_pre_hooks | no warning of MXNet about our \
+  hooks | MXNet warns |
 | HybridBlock._callback | keeping a script's own op hook | it is replaced in saved steps |
 | Activation._act_type | finding a ReLU by its type | by its name |
 | Block.__call__, NDArray.backward, autograd.backward | `smdebug run` finds models, losses | - |
@@ -65,6 +67,11 @@ def graph_of(block: gluon.Block) -> Symbol:
 def own_op_hook(block: gluon.Block) -> Any:
     """Returns the op hook that is registered on `block`, or None."""
     return getattr(block, "_callback", None)
+
+
+def hooks_of(block: gluon.Block) -> list[dict[Any, Any]]:
+    """Returns the tables of the forward hooks of `block`, which may be edited."""
+    return [getattr(block, name, {}) for name in ("_forward_hooks", "_forward_pre_hooks")]
 
 
 def activation_kind(block: gluon.Block) -> str | None:
