@@ -3,6 +3,7 @@ and logged once, and never raises into the training."""
 
 import numpy as np
 import pytest
+from listed_tensors import check_collections_list_what_was_saved
 from mxnet import gluon
 
 from conftest import EVERY_STEP, mx, smd
@@ -261,6 +262,7 @@ def test_a_sparse_output_that_cannot_become_dense_is_skipped(out_dir, read, make
     trial = read()
     assert trial.tensor("gives_input_0").value(1).tolist() == [1]
     assert trial.collections()["all"].tensor_names == {"gives_input_0"}
+    check_collections_list_what_was_saved(trial)
 
 
 @pytest.mark.parametrize("kind", [*SAVED, *SKIPPED])

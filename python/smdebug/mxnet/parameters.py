@@ -11,14 +11,13 @@ from mxnet.ndarray import NDArray
 
 from smdebug._core import gradient_name
 from smdebug.hook_arguments import encodable
-from smdebug.log import get_logger
 from smdebug.mxnet.arrays import host_copy, put
 from smdebug.mxnet.private_names import is_fresh, is_sparse
 
 if TYPE_CHECKING:
     from smdebug import _core
 
-_logger = get_logger()
+_SPARSE = "it is stored sparse, so only its trainer can read it; its gradient is saved"
 
 
 class ModelParameters:
@@ -34,22 +33,23 @@ class ModelParameters:
         self._block = block
         self._value_slots: dict[str, _core.TensorSlot] = {}  # name of a parameter -> its slot
         self._gradient_slots: dict[str, _core.TensorSlot] = {}
-        self._has_warned = False
 
     def put_values(self) -> None:
         """Saves the values that are due. Raises MXNetError if computing one failed."""
         for name, parameter in self._block.collect_params().items():
             slot = self._value_slots.get(name)
+            if slot is not None and not slot.is_due():
+                continue
+            is_readable = not is_sparse(parameter)
+            arrays = _present(parameter.list_data) if is_readable else []
+            if is_readable and not arrays:
+                continue  # without a slot, no collection lists it
             if slot is None:
                 slot = self._value_slots[name] = self._session.tensor(encodable(name))
-            if not slot.is_due():
-                continue
-            if is_sparse(parameter):
-                self._warn_of_sparse(name)
-                continue
-            arrays = _present(parameter.list_data)
             if arrays:
                 put(slot, arrays[0])
+            elif slot.is_due():
+                slot.skip(_SPARSE)
 
     def put_gradients(
         self,
@@ -66,27 +66,18 @@ class ModelParameters:
             if parameter.grad_req == "null" or not is_wanted(parameter):
                 continue
             slot = self._gradient_slots.get(name)
-            if slot is None:
-                slot = self._session.tensor(gradient_name(encodable(name)))
-                self._gradient_slots[name] = slot
-            if not slot.is_due():
+            if slot is not None and not slot.is_due():
                 continue
             if fresh_only and not any(map(is_fresh, _present(parameter.list_data))):
                 continue
             gradients = _present(parameter.list_grad)
+            if slot is None and gradients:
+                slot = self._session.tensor(gradient_name(encodable(name)))
+                self._gradient_slots[name] = slot
             if len(gradients) == 1 or (gradients and is_reduced):
                 put(slot, gradients[0])
-            elif gradients:
+            elif gradients and slot.is_due():
                 slot.put(sum(host_copy(gradient) for gradient in gradients))
-
-    def _warn_of_sparse(self, name: str) -> None:
-        if not self._has_warned:
-            self._has_warned = True
-            _logger.warning(
-                "parameter '%s' is stored sparse, so only its trainer can read it: smdebug saves "
-                "the gradients of such parameters, but not their values",
-                name,
-            )
 
 
 def _present(list_arrays: Callable[[], list[NDArray]]) -> list[NDArray]:
