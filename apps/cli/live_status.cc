@@ -50,8 +50,11 @@ void LiveOutput::print(const Verdict& verdict) {
   if (verdict.status != RuleStatus::issues_found) return;
   progress_.clear();
   console_.err << "smdebug: "
-               << verdict_text(verdict, detail_ == Detail::verbose)
+               << (detail_ == Detail::verbose
+                       ? verdict_text(verdict)
+                       : finding_text(verdict, printed_))
                << std::flush;
+  printed_.push_back(verdict);
 }
 
 void LiveOutput::print_failure(const Verdict& verdict) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "smdebug/monitor/run_monitor.h"
 #include "smdebug/report/live_text.h"
@@ -47,6 +48,7 @@ class LiveOutput {
   const Console& console_;
   const Detail detail_;
   Progress progress_;
+  std::vector<Verdict> printed_;  // the findings, in their order
   LiveStatus status_;
   Step shown_step_ = -1;
   std::size_t shown_fired_ = 0;

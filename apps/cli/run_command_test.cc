@@ -90,7 +90,7 @@ TEST_F(RunCommandTest, JudgesTheModelsOfAScriptOneAfterTheOther) {
               AllOf(HasSubstr("VanishingGradient: IssuesFound"),
                     HasSubstr("models    2 other models, nothing found: " +
                               out_ + ", " + out_ + "-model-3\n"),
-                    HasSubstr("create_trial(\"" + out_ + "-model-2\")")));
+                    HasSubstr("  run       " + out_ + "-model-2\n")));
   EXPECT_THAT(spoken.out, AllOf(HasSubstr("\"run\": \"" + out_ + "-model-2\""),
                                 HasSubstr("\"outcome\": \"nothing found\"")));
 }

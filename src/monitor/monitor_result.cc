@@ -53,7 +53,7 @@ std::string evidence_text(const MonitorResult& run) {
   std::string text;
   for (const Verdict& verdict :
        verdicts_in(VerdictGroup::fired, run.verdicts)) {
-    text += printable(run.location) + ": " + verdict_text(verdict, true);
+    text += printable(run.location) + ": " + verdict_text(verdict);
   }
   return text;
 }

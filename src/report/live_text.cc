@@ -1,10 +1,12 @@
 #include "smdebug/report/live_text.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "smdebug/base/escape.h"
+#include "smdebug/report/diagnosis.h"
 #include "smdebug/report/verdict_groups.h"
 
 #include "report/wording.h"
@@ -19,6 +21,23 @@ std::string rules_at_work(std::span<const Verdict> verdicts) {
   const auto n = static_cast<std::uint64_t>(
       std::ranges::count(verdicts, RuleStatus::in_progress, &Verdict::status));
   return count_text(n, "rule");
+}
+
+// The finding among `earlier` that explains this one, if any does.
+std::optional<Verdict> cause_among(std::span<const Verdict> earlier,
+                                   const Verdict& finding) {
+  std::vector<Verdict> all(earlier.begin(), earlier.end());
+  all.push_back(finding);
+  for (const Diagnosis& one : diagnose(all)) {
+    const bool is_explained = std::ranges::any_of(
+        one.consequences, [&](const Verdict& consequence) {
+          return consequence.rule == finding.rule &&
+                 consequence.kind == finding.kind &&
+                 consequence.parameters == finding.parameters;
+        });
+    if (is_explained) return one.cause;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -49,6 +68,22 @@ std::string status_text(const LiveStatus& status,
       !fired.empty()) {
     text += ", " + printable(fired) + " fired";
   }
+  return text;
+}
+
+std::string finding_text(const Verdict& finding,
+                         std::span<const Verdict> earlier) {
+  if (const auto cause = cause_among(earlier, finding)) {
+    return fmt::format("{}; {} can explain it\n", onset_text(finding, {}),
+                       cause->rule);
+  }
+  std::string text =
+      fmt::format("{}: {}{}: {}\n", finding.rule,
+                  rule_status_name(finding.status),
+                  finding.severity == Severity::advice ? " (advice)" : "",
+                  printable(one_line(finding.message)));
+  if (!finding.advice.empty())
+    text += "  advice: " + printable(one_line(finding.advice)) + "\n";
   return text;
 }
 

@@ -63,5 +63,35 @@ TEST(LiveText, EscapesTheFolderInTheFirstLine) {
             "recording to '/runs/a\\x1b[2J', 0 rules");
 }
 
+Verdict finding(const char* rule, Step step) {
+  Verdict made = verdict(rule, RuleStatus::issues_found);
+  made.severity = Severity::serious;
+  made.step.global = step;
+  made.message = std::string(rule) + " found\nsomething";
+  made.advice = "try \x1b this";
+  return made;
+}
+
+TEST(LiveText, ShowsAFindingWithItsAdviceOnTwoLines) {
+  EXPECT_EQ(finding_text(finding("DeadRelu", 4), {}),
+            "DeadRelu: IssuesFound: DeadRelu found something\n"
+            "  advice: try \\x1b this\n");
+  Verdict advice = finding("Overfit", 4);
+  advice.severity = Severity::advice;
+  advice.advice.clear();
+  EXPECT_EQ(finding_text(advice, {}),
+            "Overfit: IssuesFound (advice): Overfit found something\n");
+}
+
+TEST(LiveText, ShowsAConsequenceOfAnEarlierFindingOnOneLine) {
+  const std::vector<Verdict> earlier = {finding("AllZero", 4)};
+  const Verdict saturated = finding("SaturatedActivation", 7);
+  EXPECT_EQ(finding_text(saturated, earlier),
+            "SaturatedActivation at step 7; AllZero can explain it\n");
+  EXPECT_THAT(finding_text(finding("AllZero", 9), std::vector{saturated}),
+              testing::StartsWith("AllZero: IssuesFound: "))
+      << "a cause that comes later has its message";
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -18,6 +18,10 @@ namespace {
 // With the heading. Every later addition shares these limits.
 constexpr std::size_t kLinesWithoutFinding = 10;
 constexpr std::size_t kLinesWithFindings = 12;
+// With findings, lines of these ranks are only shown up to this many lines, so
+// that a run with one finding fits on a screen with what was printed before.
+constexpr std::size_t kLinesWithExtras = 8;
+constexpr int kExtraRank = 4;
 
 std::string ending_text(const RunSummary& summary) {
   const std::string time = seconds_text(summary.seconds);
@@ -55,9 +59,9 @@ std::string loss_text(const RunOverview::LossCourse& loss) {
 
 void add_overview(const RunSummary& summary, const RunOverview& overview,
                   std::vector<SummaryLine>& lines) {
-  lines.push_back({"steps", steps_text(overview), 3});
+  lines.push_back({"steps", steps_text(overview), 5});
   for (std::size_t i = 0; i < overview.losses.size(); ++i) {
-    lines.push_back({"loss", loss_text(overview.losses[i]), i == 0 ? 2 : 9});
+    lines.push_back({"loss", loss_text(overview.losses[i]), i == 0 ? 4 : 9});
   }
   const std::string cost =
       summary.cost.empty() ? cost_text(overview) : summary.cost;
@@ -179,6 +183,8 @@ std::string summary_text(const RunSummary& summary) {
         return verdict.status == RuleStatus::issues_found;
       });
   std::vector<SummaryLine> lines = lines_of(summary);
+  if (has_fired && summary.detail != Detail::verbose)
+    leave_out(lines, kLinesWithExtras - 1, kExtraRank);
   const std::size_t limit = summary.detail == Detail::verbose ? lines.size() + 1
                             : has_fired ? kLinesWithFindings
                                         : kLinesWithoutFinding;

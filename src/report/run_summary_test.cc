@@ -58,8 +58,6 @@ TEST(RunSummary, TellsHowTheTrainingWent) {
             "  training  stopped after 4.5 s, because VanishingGradient fired\n"
             "  steps     5 saved steps, TRAIN 0 to 30, EVAL 0 to 0\n"
             "  loss      Loss_output_0 from 2.25 to 0.5 (TRAIN)\n"
-            "  cost      20 ms in 31 steps, 0.5 % of the 4 s since its "
-            "first step\n"
             "  dropped   2 tensors\n"
             "  found     VanishingGradient: gradient/a: too small for long\n"
             "  run       /runs/a\n"
@@ -100,8 +98,30 @@ RunSummary crowded() {
   return summary;
 }
 
+TEST(RunSummary, ShowsTheCostIfNothingWasFound) {
+  RunSummary summary = stopped();
+  EXPECT_THAT(run_summary_text(summary), Not(HasSubstr("cost")));
+  summary.verdicts[0].status = RuleStatus::no_issues_found;
+  EXPECT_THAT(run_summary_text(summary),
+              HasSubstr("  cost      20 ms in 31 steps, 0.5 % of the 4 s since "
+                        "its first step\n"));
+}
+
+TEST(RunSummary, TakesEightLinesForOneFindingWithAllItsParts) {
+  RunSummary summary = stopped();
+  summary.overview->dropped_tensors = 0;
+  summary.verdicts[0].cause = "a deep stack of sigmoids";
+  summary.verdicts[0].advice = "use ReLU";
+  summary.verdicts.push_back(unjudged("Overfit", 3));
+  EXPECT_EQ(lines_in(run_summary_text(summary)), 8);
+  EXPECT_THAT(run_summary_text(summary),
+              AllOf(HasSubstr("  try         use ReLU\n"),
+                    HasSubstr("  run         /runs/a\n")));
+}
+
 TEST(RunSummary, PrefersTheCostToMoreLosses) {
   RunSummary summary = stopped();
+  summary.verdicts[0].status = RuleStatus::no_issues_found;
   for (const char* name : {"a", "b", "c", "d"})
     summary.overview->losses.push_back({name, Mode::train, 4, 2, 1});
   const std::string text = run_summary_text(summary);
@@ -221,10 +241,14 @@ TEST(RunSummary, TellsWhatWasDone) {
        "done before"}};
   EXPECT_THAT(
       run_summary_text(summary),
-      AllOf(HasSubstr("  action    stop: done: it ended\n"),
-            HasSubstr("            webhook http://h/…: failed: answered "
+      AllOf(HasSubstr("  action    webhook http://h/…: failed: answered "
                       "500\\x1b\n"),
-            HasSubstr("            email a@b.de: not repeated: done before")));
+            HasSubstr("            email a@b.de: not repeated: done before"),
+            Not(HasSubstr("stop: done"))))
+      << "the line of the training says that it was stopped";
+  summary.detail = Detail::verbose;
+  EXPECT_THAT(run_summary_text(summary),
+              HasSubstr("  action    stop: done: it ended\n"));
   EXPECT_THAT(run_summary_json(summary),
               AllOf(HasSubstr(R"("target": "a@b.de")"),
                     HasSubstr(R"("status": "not_repeated")")));

@@ -139,7 +139,7 @@ void add_findings(std::span<const Verdict> verdicts,
   if (diagnoses.empty()) {
     add_advice(advice, verdicts, kFindingLines, lines);
     if (!advice.empty() && !advice.front().advice.empty())
-      lines.push_back({"try", one_line(advice.front().advice), 4});
+      lines.push_back({"try", one_line(advice.front().advice), 3});
     return;
   }
   const FindingParts parts = parts_of(diagnoses, verdicts);
@@ -269,7 +269,7 @@ std::vector<SummaryLine> summary_lines(std::span<const Verdict> verdicts,
   }
   add_each("no verdict", failed, verdicts, kReasonsShown, lines);
   for (const Verdict& verdict : verdicts) {
-    if (!verdict.note.empty()) lines.push_back({"note", verdict.note, 4});
+    if (!verdict.note.empty()) lines.push_back({"note", verdict.note, 3});
   }
   if (are_default_rules) add_too_little(verdicts, lines);
   if (const std::string clean = rules_in(VerdictGroup::clean, verdicts);
@@ -303,14 +303,21 @@ std::vector<SummaryLine> diagnosis_lines(std::span<const Verdict> verdicts) {
   return lines;
 }
 
-std::string summary_table(std::vector<SummaryLine> lines, std::size_t limit) {
+void leave_out(std::vector<SummaryLine>& lines, std::size_t limit,
+               int least_rank) {
   while (lines.size() > limit) {
     // Of several lines of one rank, the last.
-    const auto last = std::ranges::max_element(lines.rbegin(), lines.rend(), {},
-                                               &SummaryLine::rank)
-                          .base();
-    lines.erase(std::prev(last));
+    const auto last = std::prev(
+        std::ranges::max_element(lines.rbegin(), lines.rend(), {},
+                                 &SummaryLine::rank)
+            .base());
+    if (last->rank < least_rank) return;
+    lines.erase(last);
   }
+}
+
+std::string summary_table(std::vector<SummaryLine> lines, std::size_t limit) {
+  leave_out(lines, limit);
   TextTable table({"", ""});
   std::string before;
   for (const SummaryLine& line : lines) {

@@ -45,13 +45,12 @@ std::string rule_title(const Verdict& verdict, std::span<const Verdict> among) {
   return fmt::format("{} ({})", verdict.rule, given);
 }
 
-std::string verdict_text(const Verdict& verdict, bool with_evidence) {
+std::string verdict_text(const Verdict& verdict) {
   const bool is_advice = verdict.severity == Severity::advice;
   std::string text = fmt::format(
       "{}: {}{}\n  {}\n", verdict.rule, rule_status_name(verdict.status),
       is_advice ? " (advice)" : "", printable_lines(verdict.message));
-  if (with_evidence && !verdict.evidence.empty())
-    text += evidence_text(verdict.evidence);
+  if (!verdict.evidence.empty()) text += evidence_text(verdict.evidence);
   if (!verdict.cause.empty()) {
     text += fmt::format("  usual cause: {}\n", printable_lines(verdict.cause));
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The output of a command that judges a running training: a line at the start
-// and a status line.
+// The output of a command that judges a running training: a line at the start,
+// a status line, and each finding when it comes.
 
 #include <cstdint>
 #include <optional>
@@ -30,5 +30,11 @@ std::string start_text(const std::string& location,
 /// one line without a line feed.
 std::string status_text(const LiveStatus& status,
                         std::span<const Verdict> verdicts);
+
+/// Returns a finding when it comes, with its advice on a second line, or, if
+/// one of `earlier` explains it, one line that names that finding. `earlier`:
+/// the findings of the run that were printed before. Ends with a line feed.
+std::string finding_text(const Verdict& finding,
+                         std::span<const Verdict> earlier);
 
 }  // namespace smdebug

@@ -69,6 +69,11 @@ std::vector<SummaryLine> summary_lines(std::span<const Verdict> verdicts,
 /// list those anyway.
 std::vector<SummaryLine> diagnosis_lines(std::span<const Verdict> verdicts);
 
+/// Removes lines until `limit` are left, those of the highest rank first, none
+/// below `least_rank`.
+void leave_out(std::vector<SummaryLine>& lines, std::size_t limit,
+               int least_rank = 0);
+
 /// Returns `lines` as a table of at most `limit` lines.
 std::string summary_table(std::vector<SummaryLine> lines, std::size_t limit);
 

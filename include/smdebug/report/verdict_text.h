@@ -18,7 +18,7 @@ std::string rule_title(const Verdict& verdict, std::span<const Verdict> among);
 
 /// Returns a verdict as lines: finding, evidence, advice. Ends with a line
 /// feed.
-std::string verdict_text(const Verdict& verdict, bool with_evidence = true);
+std::string verdict_text(const Verdict& verdict);
 
 /// Returns one line per verdict: the rule, its status, the message.
 std::string verdicts_text(std::span<const Verdict> verdicts);
