@@ -7,9 +7,10 @@
 //
 // An unusual scale, a rare class, or labels of one class of two may harm
 // nothing: it becomes advice at the end of the training. The rule does not see
-// data that a model makes itself or receives in containers, targets of losses
-// whose graph does not have them (see LossInput), nor the features of images
-// and sequences one by one.
+// data that a model makes itself, with PyTorch data in containers, targets of
+// losses whose graph does not have them (see LossInput), nor the features of
+// images and sequences one by one. A verdict without findings names the data
+// that were not measured.
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "smdebug/core/tensor_view.h"
 
@@ -24,6 +26,7 @@
 #include "rules/builtin/builtin.h"
 #include "rules/engine/coming_facts.h"
 #include "rules/engine/finding.h"
+#include "rules/engine/names_text.h"
 #include "rules/engine/shared_parameters.h"
 
 namespace smdebug {
@@ -272,9 +275,17 @@ std::optional<Found> scale_fault(const DataFacts& data, DataFault fault,
       thresholds.largest};
 }
 
+// Whether the layer that receives an input of features is unknown. It may scale
+// them.
+bool has_unknown_scale(const DataFacts& input) {
+  return input.shape.size() == 2 && input.deviation &&
+         input.received_by.empty();
+}
+
 std::optional<Found> input_fault(const DataFacts& input,
                                  const Thresholds& thresholds) {
-  if (input.shape.size() != 2 || is_scaled_by(input.received_by))
+  if (input.shape.size() != 2 || has_unknown_scale(input) ||
+      is_scaled_by(input.received_by))
     return std::nullopt;
   const auto& median = input.median_feature_deviation;
   const auto& largest = input.largest_feature_deviation;
@@ -335,6 +346,64 @@ Found constant(const DataFacts& input) {
           "<="};
 }
 
+// Whether there is something to judge: of other data, such as indices, only the
+// form is known.
+bool has_numbers(const DataFacts& data) {
+  return data.deviation || data.labels > 0;
+}
+
+// The tensors of which something is unknown, for a message.
+class UnknownData {
+ public:
+  UnknownData(const RunFacts& facts, std::uint64_t num_steps)
+      : num_steps_(num_steps) {
+    for (const DataFacts& input : facts.inputs) {
+      add(input, input.tensor);
+      if (has_unknown_scale(input)) unscaled_.push_back(input.tensor);
+    }
+    for (const LossFacts& loss : facts.losses) {
+      const std::string name = "the targets of " + loss.tensor;
+      if (loss.input && loss.input->targets) {
+        add(*loss.input->targets, name);
+      } else {
+        unmeasured_.push_back(name);
+      }
+    }
+    if (facts.inputs.empty()) unmeasured_.emplace_back("the inputs");
+    if (facts.losses.empty()) unmeasured_.emplace_back("the targets");
+  }
+
+  // "the inputs: not measured; ..."; empty if all is known.
+  std::string text() const {
+    std::vector<std::string> parts;
+    const auto add_part = [&](const std::vector<std::string>& names,
+                              std::string_view what) {
+      if (!names.empty())
+        parts.push_back(fmt::format("{}: {}", names_text(names), what));
+    };
+    add_part(unmeasured_, "not measured");
+    add_part(young_,
+             fmt::format("measured in fewer saved steps than num_steps={}",
+                         num_steps_));
+    add_part(unscaled_, "its scale, because the first layer is unknown");
+    return fmt::format("{}", fmt::join(parts, "; "));
+  }
+
+ private:
+  void add(const DataFacts& data, const std::string& name) {
+    if (data.steps == 0) {
+      unmeasured_.push_back(name);
+    } else if (has_numbers(data) && data.steps < num_steps_) {
+      young_.push_back(name);
+    }
+  }
+
+  std::uint64_t num_steps_;
+  std::vector<std::string> unmeasured_;
+  std::vector<std::string> young_;
+  std::vector<std::string> unscaled_;
+};
+
 class LabelsAndInputs : public Rule {
  public:
   explicit LabelsAndInputs(const Parameters& parameters) {
@@ -364,17 +433,28 @@ class LabelsAndInputs : public Rule {
     if (advice_) return advice_;
     if (has_judged()) return no_finding();
     if (most_steps_ == 0) {
+      const std::string missing = not_judged();
       return Error{
           Error::Code::unsupported,
-          "nothing to judge: the data of the training are unknown; "
-          "hooks for PyTorch and Keras measure the inputs of models and the "
-          "targets of losses in the first saved steps"};
+          fmt::format("nothing to judge: the data of the training are unknown"
+                      "{}{}{}; hooks for PyTorch, Keras and MXNet measure the "
+                      "inputs of models and the targets of losses in the first "
+                      "saved steps",
+                      missing.empty() ? "" : " (", missing,
+                      missing.empty() ? "" : ")")};
     }
     return Error{Error::Code::not_found,
                  fmt::format("nothing to judge: the data were measured in {}, "
                              "num_steps={} are needed",
                              count_text(most_steps_, "saved step"),
                              thresholds_.num_steps)};
+  }
+
+  std::string not_judged() const override {
+    for (const auto& [worker, missing] : missing_) {
+      if (!missing.empty()) return missing;
+    }
+    return "";
   }
 
  private:
@@ -390,6 +470,8 @@ class LabelsAndInputs : public Rule {
 
   // Returns what cannot be meant, and keeps advice for the end.
   std::optional<Finding> judge(const RunFacts& facts, std::string_view worker) {
+    missing_[std::string(worker)] =
+        UnknownData(facts, thresholds_.num_steps).text();
     for (const DataFacts& input : facts.inputs) {
       if (input.not_finite) {
         return describe(not_finite(input, DataFault::inputs_not_finite),
@@ -422,6 +504,7 @@ class LabelsAndInputs : public Rule {
   }
 
   bool is_measured(const DataFacts& data) {
+    if (!has_numbers(data)) return false;
     most_steps_ = std::max(most_steps_, data.steps);
     if (data.steps < thresholds_.num_steps) return false;
     count_judged();
@@ -459,6 +542,7 @@ class LabelsAndInputs : public Rule {
   Thresholds thresholds_;
   std::map<std::string, ComingFacts, std::less<>> coming_;  // by worker
   StepId last_;
+  std::map<std::string, std::string, std::less<>> missing_;  // by worker
   std::uint64_t most_steps_ = 0;  // in which data were measured
   std::optional<Finding> advice_;
 };

@@ -302,6 +302,66 @@ TEST(LabelsAndInputs, ExplainsThatNothingIsKnown) {
                                                "unknown"));
 }
 
+// A loss of the script beside inputs that were measured.
+TEST(LabelsAndInputs, NamesTheTargetsThatWereNotMeasured) {
+  LossInputFacts loss = classification(shuffled_labels());
+  loss.targets.reset();
+  const Verdict verdict = verdict_on(standardized(), loss);
+  EXPECT_EQ(verdict.status, RuleStatus::no_issues_found);
+  EXPECT_THAT(verdict.message, HasSubstr("not judged: the targets of "
+                                         "loss_output_0: not measured"));
+}
+
+TEST(LabelsAndInputs, NamesTheInputsThatWereNotMeasured) {
+  RunFacts facts =
+      facts_of_data(standardized(), classification(shuffled_labels()));
+  facts.inputs.clear();
+  RuleHarness rule("LabelsAndInputs");
+  EXPECT_EQ(rule.fires_with(10, {facts}), -1);
+  EXPECT_THAT(rule.finish().message,
+              HasSubstr("not judged: the inputs: not measured"));
+  for (const char* name : {"inputs_0", "inputs_1", "inputs_2", "inputs_3"}) {
+    facts.inputs.emplace_back().tensor = name;
+  }
+  RuleHarness other("LabelsAndInputs");
+  EXPECT_EQ(other.fires_with(10, {facts}), -1);
+  EXPECT_THAT(other.finish().message,
+              HasSubstr("not judged: inputs_0, inputs_1, inputs_2 and 1 more: "
+                        "not measured"));
+}
+
+TEST(LabelsAndInputs, JudgesNothingIfNoDataHaveNumbers) {
+  DataFacts words = standardized();
+  words.dtype = "int64";
+  words.mean = words.deviation = {};
+  words.median_feature_deviation = words.largest_feature_deviation = {};
+  LossInputFacts loss = classification(shuffled_labels());
+  loss.targets.reset();
+  const Verdict verdict = verdict_on(words, loss);
+  EXPECT_EQ(verdict.status, RuleStatus::error);
+  EXPECT_TRUE(verdict.lacks_data);
+  EXPECT_THAT(verdict.message,
+              HasSubstr("(the targets of loss_output_0: not measured)"));
+}
+
+// The layers of a model that calls them itself may scale the inputs.
+TEST(LabelsAndInputs, JudgesNoScaleWithoutTheFirstLayer) {
+  DataFacts input = standardized();
+  input.received_by = "";
+  input.mean = 500;
+  input.largest_feature_deviation = 500;
+  const Verdict verdict = verdict_on_input(input);
+  EXPECT_EQ(verdict.status, RuleStatus::no_issues_found);
+  EXPECT_THAT(verdict.message, HasSubstr("not judged: Net_input_0: its scale"));
+  input.not_finite = 3;
+  EXPECT_EQ(verdict_on_input(input).status, RuleStatus::issues_found);
+}
+
+TEST(LabelsAndInputs, NamesNothingWhereAllWasJudged) {
+  EXPECT_THAT(verdict_on_input(standardized()).message,
+              ::testing::Not(HasSubstr("not judged")));
+}
+
 TEST(LabelsAndInputs, ExplainsThatFewStepsWereMeasured) {
   DataFacts input = standardized();
   input.steps = 5;

@@ -27,6 +27,7 @@
 #include "rules/builtin/builtin.h"
 #include "rules/engine/coming_facts.h"
 #include "rules/engine/finding.h"
+#include "rules/engine/names_text.h"
 #include "rules/engine/shared_parameters.h"
 
 namespace smdebug {
@@ -369,14 +370,24 @@ class LossInput : public Rule {
       return Error{Error::Code::unsupported,
                    "nothing to judge: what the losses were given is unknown; "
                    "hooks for PyTorch measure it in the first saved steps, for "
-                   "losses of torch.nn that are not compiled, and hooks for "
-                   "Keras for its own losses in its own train_step"};
+                   "losses of torch.nn that are not compiled, hooks for Keras "
+                   "for its own losses in its own train_step, and hooks for "
+                   "MXNet for losses of Gluon"};
     }
     return Error{
         Error::Code::not_found,
         fmt::format("nothing to judge: the losses were measured in "
                     "{}, num_steps={} are needed",
                     count_text(most_steps_, "saved step"), num_steps_)};
+  }
+
+  std::string not_judged() const override {
+    for (const auto& [worker, names] : unmeasured_) {
+      if (!names.empty())
+        return fmt::format("what {} was given: not measured",
+                           names_text(names));
+    }
+    return "";
   }
 
  private:
@@ -397,8 +408,13 @@ class LossInput : public Rule {
         return describe(*operation, *advice, facts, worker);
       }
     }
+    auto& unmeasured = unmeasured_[std::string(worker)];
+    unmeasured.clear();
     for (const LossFacts& loss : facts.losses) {
-      if (!loss.input) continue;
+      if (!loss.input) {
+        unmeasured.push_back(loss.tensor);
+        continue;
+      }
       most_steps_ = std::max(most_steps_, loss.input->steps);
       if (loss.input->steps < num_steps_) continue;
       count_judged();
@@ -456,6 +472,8 @@ class LossInput : public Rule {
   std::uint64_t num_steps_;
   std::map<std::string, ComingFacts, std::less<>> coming_;  // by worker
   StepId last_;
+  // By worker: the losses of which nothing is known.
+  std::map<std::string, std::vector<std::string>, std::less<>> unmeasured_;
   std::uint64_t most_steps_ = 0;  // in which a loss was measured
 };
 

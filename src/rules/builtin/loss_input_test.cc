@@ -340,6 +340,16 @@ TEST(LossInput, WaitsForAsManyStepsAsItIsToldTo) {
   EXPECT_EQ(fires_with(hasty, input), 4);
 }
 
+// One loss of Keras and one of the script.
+TEST(LossInput, NamesTheLossesOfWhichNothingIsKnown) {
+  RunFacts facts = facts_with(cross_entropy());
+  facts.losses.push_back({"other_loss", "own_loss", "", {}, {}});
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(rule.fires_with(10, {facts}), -1);
+  EXPECT_THAT(rule.finish().message,
+              HasSubstr("not judged: what other_loss was given: not measured"));
+}
+
 TEST(LossInput, ReportsThatARunDoesNotHaveWhatItsLossesWereGiven) {
   RuleHarness rule("LossInput");
   RunFacts facts;

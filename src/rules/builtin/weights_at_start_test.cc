@@ -195,6 +195,12 @@ TEST(WeightsAtStart, AreComparedWithTheTargetsOfARegression) {
   facts.losses[0].input->targets->deviation = 1;
   EXPECT_TRUE(fires({{1, 3}, {1, 3}}, facts, 21));
   EXPECT_FALSE(fires({{1, 3}, {1, 3}}, facts, 19));
+  // Half of the mean square, as MXNet has it, and an unknown multiple.
+  facts.losses[0].reduction = "half_mean";
+  EXPECT_TRUE(fires({{1, 3}, {1, 3}}, facts, 11));
+  EXPECT_FALSE(fires({{1, 3}, {1, 3}}, facts, 9));
+  facts.losses[0].reduction = "scaled_mean";
+  EXPECT_FALSE(fires({{1, 3}, {1, 3}}, facts, 21));
 }
 
 // --- small ---

@@ -6,12 +6,25 @@ namespace smdebug {
 
 namespace {
 
-// The input of the only loss, if that is a mean; else null.
-const LossInputFacts* input_of_mean(const RunFacts& facts) {
+// The input of the only loss, if that is a mean times `factor`; else null.
+const LossInputFacts* input_of_mean(const RunFacts& facts, double factor = 1) {
   if (facts.losses.size() != 1) return nullptr;
   const LossFacts& loss = facts.losses.front();
-  const bool is_mean = loss.reduction.empty() || loss.reduction == "mean";
+  const bool is_mean = factor == 1
+                           ? loss.reduction.empty() || loss.reduction == "mean"
+                           : factor == 0.5 && loss.reduction == "half_mean";
   return loss.input && is_mean ? &*loss.input : nullptr;
+}
+
+// The mean square of the targets of a regression.
+std::optional<double> mean_square(const LossInputFacts& input) {
+  if (input.function != "mse_loss" || !input.targets || !input.targets->mean ||
+      !input.targets->deviation) {
+    return std::nullopt;
+  }
+  const DataFacts& targets = *input.targets;
+  return *targets.mean * *targets.mean +
+         *targets.deviation * *targets.deviation;
 }
 
 }  // namespace
@@ -35,14 +48,12 @@ std::optional<Guess> guess_of(const RunFacts& facts) {
 
 std::optional<double> loss_of_zeros(const RunFacts& facts) {
   if (const auto guess = guess_of(facts)) return guess->loss;
-  const LossInputFacts* input = input_of_mean(facts);
-  if (!input || input->function != "mse_loss" || !input->targets ||
-      !input->targets->mean || !input->targets->deviation) {
-    return std::nullopt;
+  for (const double factor : {1.0, 0.5}) {
+    const LossInputFacts* input = input_of_mean(facts, factor);
+    if (const auto square = input ? mean_square(*input) : std::nullopt)
+      return factor * *square;
   }
-  const DataFacts& targets = *input->targets;
-  return *targets.mean * *targets.mean +
-         *targets.deviation * *targets.deviation;
+  return std::nullopt;
 }
 
 }  // namespace smdebug

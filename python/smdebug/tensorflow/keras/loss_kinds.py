@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import keras
 
 from smdebug.hook_arguments import encodable
+from smdebug.measured_loss import LossKind
 
-# Keras's name of a function -> the name in LossInputFacts. A cross entropy of Keras that is given
-# scores is another function than one that is given probabilities.
+# Keras's name of a function -> the name in LossInputFacts.
 _FUNCTIONS = {
     "mean_squared_error": "mse_loss",
     "mean_absolute_error": "l1_loss",
@@ -18,10 +17,6 @@ _FUNCTIONS = {
     "binary_crossentropy": "binary_cross_entropy",
     "categorical_crossentropy": "categorical_cross_entropy",
     "sparse_categorical_crossentropy": "categorical_cross_entropy",
-}
-_OF_SCORES = {
-    "binary_cross_entropy": "binary_cross_entropy_with_logits",
-    "categorical_cross_entropy": "cross_entropy",
 }
 # The functions of Keras's classes.
 _CLASSES = {
@@ -35,43 +30,17 @@ _CLASSES = {
 _REDUCTIONS = {"auto": "mean", "sum_over_batch_size": "mean", "sum": "sum", "none": "none"}
 
 
-@dataclass
-class LossKind:
-    """One loss that a model was compiled with."""
-
-    kind: str  # the name of its class or function
-    reduction: str = ""  # "mean", "sum", "none"; empty: unknown
-    function: str = ""  # as in LossInputFacts; empty: unknown
-    is_sparse: bool = False  # whether its targets are class labels
-    ignored_label: int | None = None
-
-    def of_scores(self) -> LossKind:
-        """The same loss, given scores."""
-        function = _OF_SCORES.get(self.function, "")
-        return LossKind(self.kind, self.reduction, function, self.is_sparse, self.ignored_label)
-
-    @property
-    def takes_scores(self) -> bool:
-        """Whether it applies a softmax or a sigmoid itself."""
-        return self.function in _OF_SCORES.values()
-
-    def of_probabilities(self) -> LossKind:
-        """The same loss, given probabilities."""
-        functions = {scores: function for function, scores in _OF_SCORES.items()}
-        function = functions.get(self.function, self.function)
-        return LossKind(self.kind, self.reduction, function, self.is_sparse, self.ignored_label)
-
-
 def loss_kinds(model: Any) -> list[LossKind]:
     """The losses that a model was compiled with, one for each output that has one."""
     given = getattr(model, "loss", None)
     if isinstance(given, dict):
         given = list(given.values())
     given = given if isinstance(given, (list, tuple)) else [given]
-    return [_kind_of(each) for each in given if each is not None]
+    return [loss_kind(each) for each in given if each is not None]
 
 
-def _kind_of(loss: Any) -> LossKind:
+def loss_kind(loss: Any) -> LossKind:
+    """The kind of one loss, as a model was compiled with it."""
     if isinstance(loss, str):
         loss = keras.losses.get(loss)
     if isinstance(loss, keras.losses.Loss):

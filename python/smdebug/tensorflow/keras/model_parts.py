@@ -32,6 +32,7 @@ _OPTIMIZER = {
 }
 # Layers that do not change the elements of what they are given.
 _PASSING = ("InputLayer", "Flatten", "Reshape", "Permute", "RepeatVector")
+_JOINING = ("Concatenate",)
 # Functions -> the activation as LossInputFacts names it. TensorFlow has its own.
 _ACTIVATIONS = {
     "linear": "Linear",
@@ -83,7 +84,7 @@ def optimizer_settings(optimizer: Any) -> dict[str, float]:
 def first_layer(model: Any, number: int) -> str:
     """The kind of the layer or operation that the input `number` of a model reaches first; "" if
     that is unknown."""
-    if not _is_made_of_layers(model):
+    if not is_made_of_layers(model):
         return ""
     if isinstance(model, keras.Sequential):
         return _kind_of_first([each for each in model.layers if type(each) is not L.InputLayer])
@@ -93,10 +94,14 @@ def first_layer(model: Any, number: int) -> str:
         for each in getattr(model, "operations", None) or model.layers
         if type(each).__name__ != "InputLayer"
     ]
-    if len(model.inputs) == 1:
-        return _kind_of_first(parts)
-    wanted = model.inputs[number]
-    return _kind_of_first([each for each in parts if _only_input(each) is wanted])
+    return (
+        _kind_of_first(parts) if len(model.inputs) == 1 else _receiver(parts, model.inputs[number])
+    )
+
+
+def input_rank(model: Any, number: int) -> int:
+    """The number of dimensions of the input `number` of a model."""
+    return len(model.inputs[number].shape)
 
 
 def _kind_of_first(layers):
@@ -109,28 +114,44 @@ def _kind_of_first(layers):
     return ""
 
 
-def _only_input(layer):
+def _receiver(parts, tensor):
+    """The kind of the first of `parts` that changes `tensor`; "" if it is unknown."""
+    for number, part in enumerate(parts):
+        if not any(each is tensor for each in _tensors_at(part, "input")):
+            continue
+        kind = type(part).__name__
+        if kind not in _PASSING + _JOINING:
+            return encodable(kind)
+        outputs = _tensors_at(part, "output")
+        return _receiver(parts[number + 1 :], outputs[0]) if len(outputs) == 1 else ""
+    return ""
+
+
+def _tensors_at(part, name):
     try:
-        return layer.input
+        found = getattr(part, name)
     except (AttributeError, ValueError):  # it is called several times, or never
-        return None
+        return []
+    found = list(found.values()) if isinstance(found, dict) else found
+    return found if isinstance(found, (list, tuple)) else [found]
 
 
-def last_activation(model: Any) -> str:
-    """The activation that computes the only output of a model: "Softmax", "Linear", ..., or "" if
-    it is unknown."""
-    if not _is_made_of_layers(model):
+def last_activation(model: Any, number: int = 0) -> str:
+    """The activation that computes the output `number` of a model: "Softmax", "Linear", ..., or ""
+    if it is unknown."""
+    if not is_made_of_layers(model):
         return ""
     if isinstance(model, keras.Sequential):
         parts = [each for each in model.layers if type(each).__name__ not in _PASSING]
         return _activation_of(parts[-1]) if parts else ""
-    return _activation_of(producer_of(model.outputs[0])) if len(model.outputs) == 1 else ""
+    outputs = model.outputs
+    return _activation_of(producer_of(outputs[number])) if number < len(outputs) else ""
 
 
 def _activation_of(part):
     kind = type(part)
     if isinstance(part, keras.Model):
-        return last_activation(part)
+        return last_activation(part) if len(part.outputs or ()) <= 1 else ""
     if not is_of_keras(kind):
         return ""
     if kind.__name__ == "TimeDistributed":
@@ -159,8 +180,8 @@ def _name_of(function):
     return _ACTIVATIONS.get(name, "") if is_known else ""
 
 
-def _is_made_of_layers(model):
-    """Whether Keras itself calls the layers of a model, one after another or as a graph."""
+def is_made_of_layers(model: Any) -> bool:
+    """Returns whether Keras itself calls the layers of a model, one after another or as a graph."""
     has_order = isinstance(model, keras.Sequential) or getattr(model, "inputs", None)
     return bool(has_order) and is_of_keras(type(model).call)
 

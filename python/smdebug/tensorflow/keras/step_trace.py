@@ -21,6 +21,7 @@ from smdebug.tensorflow.keras.activations import (
     has_inner_input,
     inner_input_reported,
 )
+from smdebug.tensorflow.keras.data_parts import Structure
 from smdebug.tensorflow.keras.step_backend import backend
 from smdebug.tensorflow.keras.tensor_saver import TensorSaver
 from smdebug.tensorflow.private_names import left_alone
@@ -49,8 +50,8 @@ class StepTrace:
         self._skip = settings.saver.skip
         self._graph = backend.graph()
         self.has_weights: bool = False  # whether the samples have weights
-        self.has_named_inputs: bool = False
         self.modes: dict[int, bool] = {}  # whether a layer trains, by its id, if it is known
+        self._forms: dict[str, Structure] = {}  # of inputs, labels and predictions
         # By base name and collections, in the order in which they came.
         self._found: dict[tuple[str, tuple[str, ...]], list[Any]] = {}
 
@@ -58,9 +59,8 @@ class StepTrace:
         """Collects the inputs and labels in `data`, the argument of train_step."""
         x, y, weights = keras.utils.unpack_x_y_sample_weight(data)
         self.has_weights = weights is not None
-        self.has_named_inputs = isinstance(x, dict)
-        self._add(names.INPUTS, ("inputs",), x)
-        self._add(names.LABELS, ("outputs",), y)
+        self._add_data(names.INPUTS, "inputs", x)
+        self._add_data(names.LABELS, "outputs", y)
 
     def layer_called(
         self, layer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], outputs: Any
@@ -71,7 +71,7 @@ class StepTrace:
         if isinstance(keywords.get("training"), bool):
             self.modes[id(layer)] = keywords["training"]
         if layer is self._model:
-            self._add(names.PREDICTIONS, ("outputs",), outputs)
+            self._add_data(names.PREDICTIONS, "outputs", outputs)
             return
         name = self._layer_names(layer)
         keywords = {key: value for key, value in keywords.items() if key not in _NO_VALUES}
@@ -110,6 +110,10 @@ class StepTrace:
         collection = "inputs" if name == names.INPUTS else "outputs"
         return self._found.get((name, (collection,)), [])
 
+    def form(self, name: str) -> Structure:
+        """Returns the form of what `data` returns."""
+        return self._forms.get(name, Structure())
+
     def can_leave(self, tensor: Any) -> bool:
         """Returns whether a tensor can leave the step."""
         return backend.why_not(tensor, self._graph) is None
@@ -118,6 +122,12 @@ class StepTrace:
         """Returns whether eager code has entered a graph: Keras 3 calls a layer there to build
         it."""
         return self._graph is None and backend.graph() is not None
+
+    def _add_data(self, name, collection, structure):
+        is_first = not self.data(name)
+        self._add(name, (collection,), structure)
+        # A model that is called twice in a step has further predictions.
+        self._forms[name] = Structure.of(structure, self.data(name)) if is_first else Structure()
 
     def _add(self, name, collections, structure):
         found = backend.flat(structure, self._graph)
