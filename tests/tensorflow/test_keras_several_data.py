@@ -169,7 +169,7 @@ def test_all_inputs_of_a_table_with_a_column_each_are_measured(out_dir):
 
 def test_inputs_of_text_are_named_as_not_judged(out_dir):
     words, numbers = keras.Input((1,), dtype="string", name="words"), keras.Input((1,), name="x")
-    hashed = L.Hashing(3)(words)
+    hashed = L.Embedding(3, 1)(L.Hashing(3)(words))
     model = keras.Model(
         [words, numbers], L.Dense(1)(L.Concatenate()([L.Flatten()(hashed), numbers]))
     )

@@ -138,7 +138,8 @@ struct LossInputFacts {
 struct LossFacts {
   std::string tensor;  // "CrossEntropyLoss_output_0"
   std::string kind;    // "CrossEntropyLoss"; of a function "cross_entropy"
-  // "mean", "weighted_mean" (Keras), "sum", "none"; empty: unknown.
+  // "mean", "weighted_mean" (Keras), "half_mean" (L2Loss of MXNet),
+  // "scaled_mean" (by another factor), "sum", "none"; empty: unknown.
   std::string reduction;
   std::optional<std::int64_t> ignored_label;
   std::optional<LossInputFacts> input;  // none: not measured

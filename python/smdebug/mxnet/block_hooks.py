@@ -23,6 +23,8 @@ class CaptureSwitch:
         self.has_loss = False  # a loss block ran in this step
         # Called with the name of a loss block and its outputs, in every step.
         self.on_loss: Callable[[str, Iterable[Any]], None] | None = None
+        # Called with a loss block, its name and arguments, in steps that save tensors.
+        self.on_loss_arguments: Callable[[Any, str, tuple[Any, ...]], None] | None = None
 
 
 class WatchedBlock:
@@ -131,5 +133,7 @@ class WatchedBlock:
                 self._switch.has_loss = True
                 if self._switch.on_loss is not None:
                     self._switch.on_loss(self.name, arrays_in(output))
+                if self._switch.is_on and self._switch.on_loss_arguments is not None:
+                    self._switch.on_loss_arguments(block, self.name, arguments)
             if self._switch.is_on:
                 self.capture_outputs(arrays_in(output))

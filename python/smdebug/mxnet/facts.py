@@ -1,5 +1,5 @@
-"""`MXNetFacts`: reports what a training with Gluon is made of: its parameters and optimizers. See
-include/smdebug/core/run_facts.h.
+"""`MXNetFacts`: reports what a training with Gluon is made of: its parameters, optimizers, losses
+and first data. See include/smdebug/core/run_facts.h.
 
 They are gathered at the end of saved steps once a trainer has acted, and reported if they differ
 from those before. The learning rate is not among them: it applies to the mean gradient of a batch,
@@ -17,6 +17,7 @@ import numpy as np
 from smdebug import _core
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
+from smdebug.mxnet.first_data import FirstData
 from smdebug.mxnet.private_names import is_differentiable, optimizer_of, parameters_of
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class MXNetFacts:
     def __init__(self, session: _core.Session) -> None:
         self._session = session
         self._trainers: list[weakref.ref[gluon.Trainer]] = []  # in the order of their first updates
+        self.data: FirstData = FirstData()
         self._described: object = None  # the state that was described last
         self._has_failed = False
 
@@ -51,12 +53,15 @@ class MXNetFacts:
             return
         try:
             parameters = _parameters_in(blocks)
-            state = [id(each) for each in trainers] + [
-                (name, each.grad_req) for name, each in parameters.items()
+            state = [
+                self.data.reports,
+                *[id(each) for each in trainers],
+                *[(name, each.grad_req) for name, each in parameters.items()],
             ]
             if state != self._described:
                 self._described = state
-                self._session.set_facts(_facts(parameters, [each for each in trainers if each]))
+                used = [each for each in trainers if each]
+                self._session.set_facts(_facts(parameters, used, self.data))
         except Exception as error:  # a parameter of a library may lack what Gluon's have
             self._has_failed = True
             _logger.warning(
@@ -68,7 +73,9 @@ def _parameters_in(blocks: Iterable[gluon.Block]) -> dict[str, gluon.Parameter]:
     return {name: each for block in blocks for name, each in block.collect_params().items()}
 
 
-def _facts(parameters: dict[str, gluon.Parameter], trainers: list[gluon.Trainer]) -> _core.RunFacts:
+def _facts(
+    parameters: dict[str, gluon.Parameter], trainers: list[gluon.Trainer], data: FirstData
+) -> _core.RunFacts:
     updated_by = {}
     for number, trainer in enumerate(trainers):
         for each in parameters_of(trainer) or parameters.values():
@@ -87,6 +94,8 @@ def _facts(parameters: dict[str, gluon.Parameter], trainers: list[gluon.Trainer]
             if is_differentiable(each)
         ],
         optimizers=[_optimizer_facts(each, parameters) for each in trainers],
+        losses=data.losses(),
+        inputs=data.inputs(),
     )
 
 

@@ -100,8 +100,11 @@ class Hook(BaseHook):
         self._veto = None
         self._place = None  # rank and number of workers, from the first step on
         self._has_reminded = False
+        self._acted_on_others = ""  # a parameter that a trainer has, but no registered block
+        self._has_acted = False  # a trainer on a registered block
         self._initialize(options)
         self._facts = MXNetFacts(self._session)
+        self._switch.on_loss_arguments = self._facts.data.note_loss
         trainers.listen(self)
         hybridizing.keep_quiet(self)
         if self._rules:
@@ -192,6 +195,9 @@ class Hook(BaseHook):
             is_training = autograd.is_training()
             if self._steps.begins_step(id(block), self._mode, is_training, device=device):
                 self._begin_model_step(block)
+            if self._switch.is_on:
+                name = self._watched[block].name
+                self._facts.data.note_model(block, name, arguments)
         except MXNetError:  # of the training, which computes asynchronously
             self._switch.is_on = False
             raise
@@ -211,6 +217,7 @@ class Hook(BaseHook):
             self._modes_seen.add(self._mode)
             self._settle()
         self._switch.is_on = capturing
+        self._facts.data.begin_step(self._session.step[0], capturing)
 
     def _finish_step(self) -> None:
         """Saves the tensors of the end of the open step: values after the update."""
@@ -264,8 +271,11 @@ class Hook(BaseHook):
     def after(self, trainer: gluon.Trainer) -> None:
         """Reports an update of registered models to the step policy."""
         if self._parameters_of(trainer):
+            self._has_acted = True
             self._steps.optimizer_acted()
             self._facts.note_update(trainer)
+        elif not self._acted_on_others:
+            self._acted_on_others = next((each.name for each in parameters_of(trainer) or ()), "")
 
     def _parameters_of(self, trainer: gluon.Trainer) -> set[int]:
         """Returns the ids of the parameters that a trainer updates and a registered model has."""
@@ -310,6 +320,14 @@ class Hook(BaseHook):
             if outputs:
                 patterns.append(f"^{re.escape(watched.name)}_output_")
         return patterns
+
+    def _report_unrecorded_parts(self) -> None:
+        if self._acted_on_others and not self._has_acted:
+            self._report_end(
+                "no trainer acted on a registered block, but one on other parameters, such as "
+                f"'{self._acted_on_others}'",
+                "call hook.register_block(net) with the net that the trainer updates",
+            )
 
     def _hand_over_configuration(self) -> None:
         self.get_collection("losses")  # saved by default; only this adapter knows its patterns

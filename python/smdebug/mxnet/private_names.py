@@ -8,6 +8,8 @@ closed.
 | Trainer.step, .update | gradients and rules before the update | gradients when a step ends |
 | Trainer._params | the parameters that a trainer updates | those of all registered models |
 | Trainer._optimizer | its kind and settings in the facts | unknown |
+| Loss._weight, ._axis, ._sparse_label, ._from_logits, ._from_sigmoid | what a loss computes | \
+  unknown |
 | Parameter._differentiable | the facts leave out running statistics | they count as frozen |
 | Parameter._stype | the warning that a sparse parameter is not saved | no warning |
 | NDArray._fresh_grad | whether backward ran since the last update | gradients of every step |
@@ -77,6 +79,12 @@ def hooks_of(block: gluon.Block) -> list[dict[Any, Any]]:
 def activation_kind(block: gluon.Block) -> str | None:
     """Returns the function of an activation block, "relu" for example; None for other blocks."""
     return getattr(block, "_act_type", None)
+
+
+def loss_settings(block: gluon.loss.Loss) -> dict[str, Any]:
+    """Returns the settings of a loss of Gluon, as far as they are known."""
+    names = ("weight", "axis", "sparse_label", "from_logits", "from_sigmoid")
+    return {name: getattr(block, f"_{name}") for name in names if hasattr(block, f"_{name}")}
 
 
 def parameters_of(trainer: gluon.Trainer) -> Iterable[gluon.Parameter] | None:
