@@ -44,6 +44,8 @@ std::optional<std::string> environment_variable(const char* name) {
   return value;
 }
 
+bool is_launched() { return environment_variable(kLaunchVariable).has_value(); }
+
 int environment_number(const char* name, int fallback, Logger& logger) {
   const auto text = environment_variable(name);
   if (!text || text->empty()) return fallback;
@@ -53,7 +55,7 @@ int environment_number(const char* name, int fallback, Logger& logger) {
   if (parsed.ec == std::errc() && parsed.ptr == end && number >= 0) {
     return number;
   }
-  if (is_new_warning(std::string(name) + "=" + *text)) {
+  if (!is_launched() && is_new_warning(std::string(name) + "=" + *text)) {
     logger.warning(std::string(name) +
                    " must be a non-negative integer, found '" + *text +
                    "'; using " + std::to_string(fallback));

@@ -16,8 +16,17 @@ class Json;
 
 std::optional<std::string> environment_variable(const char* name);
 
+// `smdebug run` sets this variable for the training that it starts
+// (`kCaptureRequestVariable`).
+inline constexpr const char* kLaunchVariable = "SMDEBUG_RUN";
+
+// Whether `smdebug run` has started this process. It reads the same variables
+// and has logged which of them are invalid.
+bool is_launched();
+
 // Returns the non-negative integer in a variable. Returns `fallback` if the
-// variable is not set or empty, or, with a warning, if it is invalid.
+// variable is not set or empty, or, with a warning, if it is invalid. Only the
+// first process that reads it logs that (`is_launched`).
 int environment_number(const char* name, int fallback, Logger& logger);
 
 std::string host_name();

@@ -37,6 +37,21 @@ TEST(EnvironmentNumber, WarnsOnceOfAValueThatIsNoNumber) {
   unsetenv("SMDEBUG_TEST_NUMBER");
 }
 
+TEST(EnvironmentNumber, LeavesTheWarningToTheProcessThatStartedTheTraining) {
+  class Silence : public Logger {
+   public:
+    void log(LogLevel, std::string_view message) override {
+      ADD_FAILURE() << message;
+    }
+  };
+  setenv("SMDEBUG_TEST_NUMBER", "of the training", 1);
+  setenv("SMDEBUG_RUN", "{}", 1);
+  Silence logger;
+  EXPECT_EQ(environment_number("SMDEBUG_TEST_NUMBER", 60, logger), 60);
+  unsetenv("SMDEBUG_RUN");
+  unsetenv("SMDEBUG_TEST_NUMBER");
+}
+
 TEST(ProcessStartTicks, IsTheSameEachTime) {
   const auto ticks = process_start_ticks(process_id());
   ASSERT_TRUE(ticks.has_value());

@@ -146,6 +146,7 @@ LogSettings LogSettings::from_environment() {
           "'; use true or false; logging to standard error");
     }
   }
+  if (is_launched()) settings.mistakes.clear();
   settings.context = environment_variable("SMDEBUG_LOG_CONTEXT");
   settings.path = environment_variable("SMDEBUG_LOG_PATH");
   return settings;

@@ -93,6 +93,12 @@ TEST(LogSettings, TellWhatTheyDoNotUnderstand) {
               HasSubstr("warning: SMDEBUG_LOG_LEVEL"));
 }
 
+TEST(LogSettings, LeaveMistakesToTheProcessThatStartedTheTraining) {
+  const Environment environment = {{"SMDEBUG_LOG_LEVEL", "loud"},
+                                   {"SMDEBUG_RUN", "{}"}};
+  EXPECT_THAT(LogSettings::from_environment().mistakes, ElementsAre());
+}
+
 TEST(Logger, WritesEverythingToStandardOutputWhereAsked) {
   LogSettings settings;
   settings.all_to_stdout = true;

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 
+#include "base/environment.h"
 #include "base/json.h"
 
 namespace smdebug {
+
+static_assert(std::string_view(kCaptureRequestVariable) == kLaunchVariable);
+
 namespace {
 
 constexpr const char* kLosses = "losses";
