@@ -4,14 +4,16 @@
 //
 // The documents leave the rest open. mean_c is the mean of the finite elements
 // of channel c in all images so far, over all workers. A tensor with three
-// dimensions is a batch of images with one channel; a tensor with fewer is not
-// an image. If the elements were not saved, the rule judges the mean over all
-// channels, from statistics or a saved reduction. Channels of opposite sign
-// then cancel each other.
+// dimensions is a batch of images with one channel if the user selected it or
+// the facts say that a two-dimensional convolution receives it, else a batch of
+// sequences; a tensor with fewer is not an image. If the elements were not
+// saved, the rule judges the mean over all channels, from statistics or a saved
+// reduction. Channels of opposite sign then cancel each other.
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -52,7 +54,9 @@ const ParameterSpec kParameters[] = {
      .default_text = kGluonInput,
      .description =
          "Patterns of the names of image tensors; the default also selects the "
-         "inputs of PyTorch's outermost module and of Keras models."},
+         "inputs of PyTorch's outermost module and of Keras models, if they "
+         "have four dimensions or a two-dimensional convolution receives "
+         "them."},
     {.name = "channel",
      .type = ParameterType::integer,
      .default_text = "1",
@@ -106,10 +110,12 @@ std::size_t channel_of(const Observation& tensor, std::size_t wanted) {
 }
 
 // Returns none if a tensor of that shape contains no images.
+// `may_lack_channels`: three dimensions are those of images with one channel.
 std::optional<Layout> layout_of(std::span<const std::int64_t> shape,
-                                std::size_t channel) {
+                                std::size_t channel, bool may_lack_channels) {
   if (shape.size() < 3) return std::nullopt;
-  if (shape.size() == 3) return Layout();
+  if (shape.size() == 3)
+    return may_lack_channels ? std::optional(Layout()) : std::nullopt;
   if (channel >= shape.size()) return std::nullopt;
   Layout layout;
   layout.channels = static_cast<std::size_t>(shape[channel]);
@@ -133,6 +139,12 @@ std::vector<Sum> sums_by_channel(const TensorView& view, const Layout& layout) {
   return sums;
 }
 
+// "Conv2d" of PyTorch, "Conv2D" and "DepthwiseConv2D" of Keras.
+bool is_convolution_of_images(const std::string& layer) {
+  return layer.find("Conv2d") != layer.npos ||
+         layer.find("Conv2D") != layer.npos;
+}
+
 class CheckInputImages : public Rule {
  public:
   explicit CheckInputImages(const Parameters& parameters)
@@ -142,6 +154,7 @@ class CheckInputImages : public Rule {
         channel_(static_cast<std::size_t>(parameters.integer("channel"))) {
     selector_.regexes = parameters.text_list("regex");
     if (selector_.regexes == std::vector<std::string>{kGluonInput}) {
+      is_selected_by_user_ = false;
       selector_.regexes.insert(selector_.regexes.end(),
                                {kRootInput, kModelInputs});
     }
@@ -156,6 +169,13 @@ class CheckInputImages : public Rule {
     needs.interval = 50;
     needs.max_elements = kSampledElements;
     return needs;
+  }
+
+  void on_facts(std::string_view, const RunFacts& facts) override {
+    for (const DataFacts& input : facts.inputs) {
+      if (is_convolution_of_images(input.received_by))
+        of_convolutions_.insert(input.tensor);
+    }
   }
 
   Outcome on_step(const RuleStep& step) override {
@@ -196,11 +216,12 @@ class CheckInputImages : public Rule {
  private:
   // Returns false if the tensor contains no images that can be judged.
   Result<bool> add(const Observation& tensor, const StepId& step) {
-    const auto layout = layout_of(tensor.shape, channel_of(tensor, channel_));
+    const bool may_lack_channels =
+        is_selected_by_user_ || of_convolutions_.contains(tensor.name);
+    const auto layout = layout_of(tensor.shape, channel_of(tensor, channel_),
+                                  may_lack_channels);
     if (!layout) {
-      no_image_ = fmt::format(
-          "'{}' of shape ({}) contains no images with channels in dimension {}",
-          tensor.name, fmt::join(tensor.shape, ", "), channel_);
+      no_image_ = no_image_text(tensor);
       return false;
     }
     SMD_TRY(const auto sums, sums_of(tensor, *layout));
@@ -222,6 +243,18 @@ class CheckInputImages : public Rule {
     }
     images.samples += static_cast<std::uint64_t>(tensor.shape[0]);
     return true;
+  }
+
+  std::string no_image_text(const Observation& tensor) const {
+    const std::string subject = fmt::format("'{}' of shape ({})", tensor.name,
+                                            fmt::join(tensor.shape, ", "));
+    if (tensor.shape.size() == 3) {
+      return subject +
+             " may contain sequences; if they are images, select it with the "
+             "parameter 'regex'";
+    }
+    return fmt::format("{} contains no images with channels in dimension {}",
+                       subject, channel_);
   }
 
   // Returns one sum per channel, or a single sum over all channels if the
@@ -294,6 +327,9 @@ class CheckInputImages : public Rule {
   std::uint64_t threshold_samples_;
   std::size_t channel_;
   TensorSelector selector_;
+  bool is_selected_by_user_ = true;
+  // The inputs that two-dimensional convolutions receive.
+  std::set<std::string, std::less<>> of_convolutions_;
   std::map<std::string, Images, std::less<>> images_;  // by tensor name
   std::string no_image_;  // what was found in place of images
 };

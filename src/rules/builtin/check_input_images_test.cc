@@ -166,10 +166,30 @@ TEST(CheckInputImages, SaysThatATensorHoldsNoImages) {
               HasSubstr("of shape (1, 2) contains no images"));
 }
 
-TEST(CheckInputImages, TakesThreeDimensionsForImagesOfOneChannel) {
+TEST(CheckInputImages, DoesNotTakeABatchOfSequencesForImages) {
+  const auto sequences = [] {
+    return StepBuilder(0).with_values("Net_input_0", {1, 0, 0, 1}, {1, 2, 2});
+  };
+  for (const char* receiver : {"LSTM", "Conv1d", ""}) {
+    RuleHarness rule("CheckInputImages", {{"threshold_samples", "1"}});
+    RunFacts facts;
+    facts.inputs = {{.tensor = "Net_input_0", .received_by = receiver}};
+    rule.knows(facts, "worker_0");
+    EXPECT_FALSE(rule.fires_at(sequences())) << receiver;
+    EXPECT_THAT(rule.finish().message, HasSubstr("may contain sequences"));
+  }
   RuleHarness rule("CheckInputImages", {{"threshold_samples", "1"}});
+  RunFacts facts;
+  facts.inputs = {{.tensor = "Net_input_0", .received_by = "Conv2d"}};
+  rule.knows(facts, "worker_0");
+  EXPECT_TRUE(rule.fires_at(sequences()));
+}
+
+TEST(CheckInputImages, TakesThreeDimensionsThatTheUserSelectsForImages) {
+  RuleHarness rule("CheckInputImages",
+                   {{"threshold_samples", "1"}, {"regex", "pixels"}});
   EXPECT_TRUE(rule.fires_at(
-      StepBuilder(0).with_values(kImages, {1, 0, 0, 1}, {1, 2, 2})));
+      StepBuilder(0).with_values("pixels", {1, 0, 0, 1}, {1, 2, 2})));
   EXPECT_EQ(rule.verdict().evidence[0].quantity, "mean of all elements");
   EXPECT_EQ(rule.verdict().evidence[0].value, 0.5);
 }
