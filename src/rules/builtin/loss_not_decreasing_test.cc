@@ -406,8 +406,15 @@ TEST(LossCourse, OfTooFewStepsSaysHowManyItNeeds) {
   RuleHarness sparse("LossNotDecreasing", kTrend);
   for (Step step = 0; step < 100; step += 10) sparse.fires_at(loss_at(step, 1));
   EXPECT_THAT(sparse.finish().message,
-              HasSubstr("91 steps are too few to tell whether the loss falls; "
-                        "it needs about 190"));
+              HasSubstr("91 steps, of which 10 were saved, are too few to tell "
+                        "whether the loss falls; it needs about 190, or fewer "
+                        "if more of them are saved"));
+
+  RuleHarness boosted("LossNotDecreasing",
+                      {{"trend", "true"}, {"tensor_regex", "^train-"}});
+  for (Step round = 0; round < 5; ++round)
+    boosted.fires_at(StepBuilder(round).with_scalar("train-logloss", 0.7));
+  EXPECT_THAT(boosted.finish().message, HasSubstr("5 rounds are too few"));
 }
 
 TEST(LossCourse, IsJudgedAtTheEndOfAShortTraining) {

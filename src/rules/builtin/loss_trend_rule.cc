@@ -375,7 +375,7 @@ class LossTrendRule : public Rule {
         loss.trend.judge(setting_of(worker, evidence.tensor, loss));
     if (answer.kind == Kind::unknown) {
       needed_ = std::max(needed_, answer.needed);
-      seen_ = std::max(seen_, loss.trend.steps());
+      note_unknown(loss.trend, evidence.tensor);
       return std::nullopt;
     }
     has_answer_ = true;
@@ -450,18 +450,37 @@ class LossTrendRule : public Rule {
     return setting;
   }
 
+  void note_unknown(const LossTrend& trend, std::string_view loss) {
+    if (trend.steps() < seen_) return;
+    seen_ = trend.steps();
+    losses_ = trend.losses();
+    unit_ = role_in_xgboost(loss) ? "round" : "step";
+  }
+
+  // "91 rounds, of which 10 were saved,".
+  std::string seen_text() const {
+    const auto seen = static_cast<std::uint64_t>(seen_);
+    std::string text = count_text(seen, unit_);
+    if (losses_ < seen)
+      text += fmt::format(", of which {} were saved,", losses_);
+    return text;
+  }
+
   std::string too_little_text() const {
-    const std::string seen =
-        count_text(static_cast<std::uint64_t>(seen_), "step");
+    const std::string seen = seen_text();
     if (needed_ > kMostNeeded) {
       return fmt::format(
           "the losses of {} are too noisy to tell whether they fall", seen);
     }
     // More digits would promise too much.
     const double unit = std::pow(10, std::floor(std::log10(needed_)) - 1);
-    return fmt::format(
+    std::string text = fmt::format(
         "{} {} too few to tell whether the loss falls; it needs about {:.0f}",
         seen, seen_ == 1 ? "is" : "are", std::ceil(needed_ / unit) * unit);
+    const bool are_sparse = losses_ < static_cast<std::size_t>(seen_);
+    if (are_sparse && needed_ > LossTrend::kFewestSteps)
+      text += ", or fewer if more of them are saved";
+    return text;
   }
 
   static void take(std::optional<Finding>& finding,
@@ -473,7 +492,9 @@ class LossTrendRule : public Rule {
   std::map<std::string, Worker> workers_;
   bool has_answer_ = false;
   bool has_undirected_ = false;
-  Step seen_ = 0;      // of an unknown course
+  Step seen_ = 0;           // of an unknown course, with
+  std::size_t losses_ = 0;  // so many of them saved
+  std::string_view unit_ = "step";
   double needed_ = 0;  // steps
 };
 

@@ -34,7 +34,6 @@ constexpr double kPlunge = 1000, kPlungeOfRivals = 1e6;
 constexpr double kFaster = 1.5;
 
 constexpr std::size_t kFirstCheck = 20;  // losses
-constexpr Step kFirstSteps = 40;
 // So few are enough for a loss that leaps to this multiple of the first one and
 // stays there.
 constexpr std::size_t kFewLosses = 10;
@@ -95,7 +94,8 @@ bool LossTrend::add(Step step, double loss) {
   last_ = step;
   ++losses_;
   keep(loss);
-  if (losses_ < kFirstCheck || steps() < kFirstSteps || losses_ < next_check_) {
+  if (losses_ < kFirstCheck || steps() < kFewestSteps ||
+      losses_ < next_check_) {
     return false;
   }
   next_check_ = losses_ + std::min(losses_ / 2, kMostBetweenChecks);
@@ -121,7 +121,7 @@ LossTrend::Answer LossTrend::judge(Setting setting) {
   const double steps_per_loss =
       static_cast<double>(steps()) /
       static_cast<double>(std::max<std::size_t>(losses_, 1));
-  answer.needed = std::max(static_cast<double>(kFirstSteps),
+  answer.needed = std::max(static_cast<double>(kFewestSteps),
                            static_cast<double>(kFirstCheck) * steps_per_loss);
   if (losses_ < kFirstCheck) {
     const Answer leap = judge_few(setting);
@@ -167,7 +167,7 @@ LossTrend::Answer LossTrend::judge(Setting setting) {
 // Judges fewer losses than the tests of groups need.
 LossTrend::Answer LossTrend::judge_few(Setting setting) const {
   Answer answer;
-  if (losses_ < kFewLosses || steps() < kFirstSteps ||
+  if (losses_ < kFewLosses || steps() < kFewestSteps ||
       setting.has_repeated_calls || setting.has_rivals || first_loss_ <= 0) {
     return answer;
   }

@@ -54,6 +54,9 @@ class LossTrend {
     double needed = 0;  // `unknown`: steps after which an answer is likely
   };
 
+  // No loss is judged over fewer steps.
+  static constexpr Step kFewestSteps = 40;
+
   /// Adds the loss of the step with this number in its mode. Returns whether it
   /// is time to judge: after 40 steps, 60, 90 and so on, and then every 200
   /// losses.
@@ -66,6 +69,9 @@ class LossTrend {
   /// Returns the number of steps from the first loss to the newest, both
   /// included.
   Step steps() const { return losses_ == 0 ? 0 : last_ - first_ + 1; }
+
+  /// Returns the number of losses. It is smaller if not every step saves one.
+  std::size_t losses() const { return losses_; }
 
  private:
   struct Parts;
