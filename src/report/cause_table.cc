@@ -47,6 +47,7 @@ constexpr Kinds kDeadAtOnce = {"dead from the first step on"};
 constexpr Kinds kDeadLater = {"dead after updates"};
 constexpr Kinds kTooLarge = {"too large"};
 constexpr Kinds kTooSmall = {"too small"};
+constexpr Kinds kWeightDecay = {"a weight decay that is too strong"};
 constexpr Kinds kNarrow = {"clipped before", "an epsilon that is 0",
                            "skips each update", "skips many updates"};
 constexpr Kinds kHidden = {"a log that hides NaN"};
@@ -183,6 +184,9 @@ constexpr Group kByLowRate = {&kStanding, &kResting, &kPredictions};
 constexpr Group kByHighRate = {&kNotFinite,  &kRising,     &kStanding,
                                &kDying,      &kVanishing,  &kLargeUpdates,
                                &kSameOutput, &kPredictions};
+// Its consequences are those of weights that are 0.
+constexpr Group kByWeightDecay = {&kReturning, &kStanding,   &kDead,
+                                  &kVanishing, &kSameOutput, &kPredictions};
 constexpr Group kByLargeUpdates = {&kNotFinite, &kRising,    &kStanding,
                                    &kDying,     &kVanishing, &kSameOutput};
 constexpr Group kByRisingLoss = {&kNotFinite, &kDying, &kVanishing,
@@ -277,6 +281,9 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::optimizer,
      .finding = {"LearningRate", kTooLarge},
      .effects = kByHighRate},
+    {.stage = Stage::optimizer,
+     .finding = {"LearningRate", kWeightDecay},
+     .effects = kByWeightDecay},
     // Too low, and schedules that make it so.
     {.stage = Stage::optimizer,
      .finding = {"LearningRate"},

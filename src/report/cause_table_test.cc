@@ -40,6 +40,8 @@ const Verdict kSameOutput =
     found("LossInput", "the same output for all samples");
 const Verdict kRateTooHigh =
     found("LearningRate", "first updates that are too large");
+const Verdict kWeightDecay =
+    found("LearningRate", "a weight decay that is too strong");
 const Verdict kRateTooLow = found("LearningRate", "updates that are too small");
 const Verdict kSkipsAll =
     found("MixedPrecision", "a gradient scaler that skips each update");
@@ -113,6 +115,9 @@ TEST(CauseTable, HoldsThePairsThatUsersMeet) {
       {kRateTooHigh, kNan},
       {kRateTooLow, kStands},
       {found("LearningRate", "a learning rate that decayed early"), kStands},
+      {kWeightDecay, kVanishing},
+      {kWeightDecay, kStands},
+      {kWeightDecay, kSameOutput},
       {kSkipsAll, kNoStep},
       {kNarrowWeights, kExploding},
       {kNanInData, kHiddenNan},

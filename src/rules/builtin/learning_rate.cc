@@ -65,7 +65,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-enum class RateFault { too_low, too_high, decayed, warm_up };
+enum class RateFault { too_low, too_high, decayed, warm_up, weight_decay };
 
 // In the order of `RateFault`.
 const Advice kAdvice[] = {
@@ -86,6 +86,11 @@ const Advice kAdvice[] = {
               "has not become large enough to train",
      .advice = "shorten the warm-up to a few percent of the updates, and give "
                "it the number of updates, not of samples"},
+    {.when = "a weight decay that is too strong",
+     .cause = "a weight decay that outweighs the gradients: it pulls the "
+              "weights to 0, so that the model cannot learn",
+     .advice = "lower weight_decay: up to 5e-4 is usual for SGD, up to 0.3 for "
+               "AdamW, and up to 0.01 for Adam"},
 };
 
 // The losses whose median is compared, and the first ones until which updates
@@ -102,6 +107,9 @@ constexpr double kSmallFall = 1e-3;
 constexpr double kHigh = 0.95, kHalf = 0.5;
 // Of the loss of a guess: a model above it has learned nothing.
 constexpr double kNear = 0.97;
+// The median of the weights, relative to the first ones, below which a weight
+// decay has pulled them to 0.
+constexpr double kDecayed = 0.1;
 // The share of weights that must look untrained.
 constexpr double kMostWeights = 0.7;
 // Of the usual learning rate of an optimizer: a higher one is not too low.
@@ -301,9 +309,46 @@ class LearningRate : public Rule {
       worker.judged = closed.step;
       worker.judged_facts = closed.facts;
       take_update(worker, closed);
-      finding = judge(worker, name);
+      finding = find_weight_decay(worker, name);
+      if (!finding) finding = judge(worker, name);
     }
     return finding;
+  }
+
+  // Weights may shrink because that is good for the loss.
+  std::optional<Finding> find_weight_decay(const Worker& worker,
+                                           std::string_view name) {
+    const auto& decay = worker.updates.decay();
+    if (!decay || decay->left >= kDecayed) return std::nullopt;
+    const auto losses = worker.losses.until(worker.judged.global);
+    if (losses.size() < kWindow ||
+        !worker.losses.should_fall(worker.judged.global)) {
+      return std::nullopt;
+    }
+    const Course course = course_of(losses);
+    if (!is_high(worker, course) && !is_as_a_guess(worker, course)) {
+      return std::nullopt;
+    }
+    count_judged();
+    Finding finding;
+    finding.message = fmt::format(
+        "{}: a weight decay of {:.4g} in {} (learning rate {:.4g}) pulls the "
+        "weights to 0: their size is {} of that at first (the median of {}), "
+        "and the loss went from {:.4g} to {:.4g} in {} steps",
+        tensor_text(worker.losses.name(), name), decay->weight_decay,
+        decay->optimizer, decay->rate, short_number(decay->left),
+        count_text(decay->weights, "weight"), course.first, course.now,
+        losses.size());
+    add_evidence(finding, RateFault::weight_decay, worker, name, worker.judged);
+    set_numbers(finding, "size of the weights / first size", decay->left, "<",
+                kDecayed);
+    return finding;
+  }
+
+  // Whether the loss is that of a model that has learned nothing.
+  static bool is_as_a_guess(const Worker& worker, const Course& course) {
+    const auto guess = worker.guess();
+    return guess && course.now > kNear * guess->loss;
   }
 
   void take_update(Worker& worker, const ClosedStep& closed) {
@@ -382,9 +427,8 @@ class LearningRate : public Rule {
   // A trained model may need no more than small updates, unless it knows no
   // more than a guess, such as with a new last layer.
   static bool has_learned_nothing(const Worker& worker, const Course& course) {
-    const auto guess = worker.guess();
     return worker.updates.untrained_share().value_or(1) > kMostWeights ||
-           (guess && course.now > kNear * guess->loss);
+           is_as_a_guess(worker, course);
   }
 
   // Whether the loss is as high as that of a model that has learned nothing.
@@ -502,12 +546,18 @@ class LearningRate : public Rule {
     finding.message = fmt::format("{}: the learning rate of {} is {:.4g}",
                                   tensor_text(worker.losses.name(), name),
                                   update.optimizer, update.rate);
+    add_evidence(finding, fault, worker, name, update.step);
+    return finding;
+  }
+
+  static void add_evidence(Finding& finding, RateFault fault,
+                           const Worker& worker, std::string_view name,
+                           const StepId& step) {
     set_advice(finding, kAdvice[static_cast<std::size_t>(fault)]);
     Evidence& evidence = finding.evidence.emplace_back();
     evidence.tensor = worker.losses.name();
     evidence.worker = name;
-    evidence.step = update.step;
-    return finding;
+    evidence.step = step;
   }
 
   void add_small(Finding& finding, const Worker& worker,
@@ -553,7 +603,9 @@ class LearningRate : public Rule {
 
 const RuleFactory kLearningRate = {
     .name = "LearningRate",
-    .summary = "The learning rate is too low or too high for the weights.",
+    .summary =
+        "The learning rate is too low or too high for the weights, or "
+        "the weight decay is too strong.",
     .condition =
         "Fires after 'num_updates' updates if they are smaller than "
         "'small_ratio' of the weights, if they cannot lower the loss by more "
@@ -564,7 +616,12 @@ const RuleFactory kLearningRate = {
         "is no lower than it began. Fires if the learning rate fell to a "
         "hundredth in the first 'num_updates' steps and the loss is above half "
         "of the first, and at the end of a training whose learning rate still "
-        "rises and whose updates are small.",
+        "rises and whose updates are small. Fires after 20 losses if a weight "
+        "decay takes at least 2e-3 of the weights in each update (or, if the "
+        "optimizer divides it by its size as Adam does, is at least 0.05 and "
+        "outweighs the gradients), if the median of the weights has shrunk to "
+        "less than a tenth, and if the loss is above 95 % of the first or is "
+        "that of a guess.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<LearningRate>,

@@ -30,6 +30,7 @@ struct Case {
   // The norm of the weights, as a multiple of the initial one.
   ByStep growth = [](Step) { return 1.0; };
   std::string second_loss = {};
+  double weight_decay = 0;
   std::int64_t classes = 0;  // of a mean cross entropy; 0: another loss
 };
 
@@ -48,8 +49,11 @@ RunFacts facts_of(const Case& training) {
   ParameterFacts& parameter = facts.parameters.emplace_back();
   parameter.tensor = "Net_0.weight";
   parameter.updated_by = GroupPosition{0, 0};
-  facts.optimizers.push_back(
-      {training.optimizer, {{1, 0, {{"momentum", training.momentum}}}}});
+  facts.optimizers.push_back({training.optimizer,
+                              {{1,
+                                0,
+                                {{"momentum", training.momentum},
+                                 {"weight_decay", training.weight_decay}}}}});
   if (training.classes > 0) {
     LossFacts& loss = facts.losses.emplace_back();
     loss.reduction = "mean";
@@ -267,6 +271,47 @@ TEST(LearningRate, PassesSchedulesOfTheWholeTraining) {
   EXPECT_EQ(
       fires({.rate = [](Step step) { return step % 100 < 20 ? 1e-3 : 1e-6; }}),
       -1);
+}
+
+// Weights that lose a tenth in each update.
+Case decaying(const std::string& optimizer, double rate, double weight_decay) {
+  return {.optimizer = optimizer,
+          .rate = [rate](Step) { return rate; },
+          .growth = [](Step step) { return std::pow(0.9, double(step)); },
+          .weight_decay = weight_decay};
+}
+
+TEST(LearningRate, FindsAWeightDecayThatPullsTheWeightsToZero) {
+  RuleHarness rule("LearningRate");
+  // 0.9^20 is above a tenth, 0.9^30 is below; the next saved step closes it.
+  EXPECT_EQ(fires(rule, decaying("SGD", 0.1, 1)), 40);
+  EXPECT_EQ(rule.verdict().kind, "a weight decay that is too strong");
+  EXPECT_EQ(rule.verdict().evidence.front().step.global, 30);
+  EXPECT_THAT(rule.verdict().message,
+              testing::StartsWith(
+                  "loss_output_0: a weight decay of 1 in SGD (learning rate "
+                  "0.1) pulls the weights to 0: their size is 0.042 of that at "
+                  "first (the median of 1 weight), and the loss went from 2.3 "
+                  "to 2.3 in "));
+  EXPECT_EQ(fires(decaying("AdamW", 0.01, 10)), 40);
+  EXPECT_EQ(fires(decaying("Adam", 0.001, 1)), 40);
+}
+
+TEST(LearningRate, PassesAUsualWeightDecayHoweverTheWeightsShrink) {
+  EXPECT_EQ(fires(decaying("SGD", 0.1, 0.01)), -1);
+  EXPECT_EQ(fires(decaying("AdamW", 0.003, 0.3)), -1);
+  EXPECT_EQ(fires(decaying("Adam", 0.001, 0.01)), -1);
+}
+
+TEST(LearningRate, PassesAStrongWeightDecayIfTheModelLearns) {
+  Case training = decaying("SGD", 0.1, 1);
+  training.loss = [](Step step) {
+    return 2.3 * std::exp(-0.02 * double(step));
+  };
+  EXPECT_EQ(fires(training), -1);
+  training = decaying("SGD", 0.1, 1);
+  training.growth = [](Step) { return 0.5; };
+  EXPECT_EQ(fires(training), -1);
 }
 
 TEST(LearningRate, GivesTheSameVerdictIfLossesArriveLate) {

@@ -13,19 +13,19 @@
 #include "rules/measures/update_size.h"
 
 namespace smdebug {
-namespace {
 
 // The groups of the optimizers of a worker, by the keys of their parameters.
-class Groups {
+class FollowedGroups {
  public:
   struct Group {
     std::string kind;
     double momentum = 0;
+    double weight_decay = 0;
     double rate = 0;
     std::size_t weights = 0;
   };
 
-  Groups(const RunFacts* facts, const LearningRates& rates, Step step)
+  FollowedGroups(const RunFacts* facts, const LearningRates& rates, Step step)
       : rates_(rates), step_(step) {
     if (!facts) return;
     for (std::size_t i = 0; i < facts->optimizers.size(); ++i) {
@@ -57,15 +57,18 @@ class Groups {
                                             &OptimizerFacts::kind) == 1;
     for (std::size_t i = 0; i < of.groups.size(); ++i) {
       const auto& settings = of.groups[i].settings;
-      const auto momentum = settings.find("momentum");
-      const auto first = settings.find("learning_rate");
+      const auto setting = [&](const char* name) {
+        const auto found = settings.find(name);
+        return found == settings.end() ? std::nullopt
+                                       : std::optional(found->second);
+      };
       std::optional<double> rate;
       if (is_only) rate = rates_.of_group(of.kind, i, step_);
-      if (!rate && first != settings.end()) rate = first->second;
+      if (!rate) rate = setting("learning_rate");
       if (!rate) continue;
       positions_.emplace(std::pair(optimizer, i), groups_.size());
-      groups_.push_back(
-          {of.kind, momentum == settings.end() ? 0 : momentum->second, *rate});
+      groups_.push_back({of.kind, setting("momentum").value_or(0),
+                         setting("weight_decay").value_or(0), *rate});
     }
   }
 
@@ -75,6 +78,11 @@ class Groups {
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> positions_;
   std::map<std::string_view, std::size_t> by_key_;
 };
+
+namespace {
+
+// The share of the weights whose decay must be excessive.
+constexpr double kMostDecay = 0.7;
 
 double size_of(const TensorStatistics& statistics) {
   return std::sqrt(statistics.sum_squares /
@@ -105,15 +113,16 @@ Status FollowedUpdates::add_gradient(const Observation& gradient) {
 std::optional<FollowedUpdate> FollowedUpdates::close(
     const StepId& step, const FollowedParts& parts, const RunFacts* facts,
     const LearningRates& rates) {
-  Groups groups(facts, rates, step.global);
+  FollowedGroups groups(facts, rates, step.global);
   FollowedUpdate update;
   update.step = step;
+  decay_ = find_decay(parts, groups);
   std::vector<double> ratios, distances;
   double fall = 0;
   bool is_known = false, has_unknown = false;
   for (const auto& [key, part] : parts) {
     if (!part.parameter || !part.gradient) continue;
-    Groups::Group* group = groups.find(key);
+    FollowedGroups::Group* group = groups.find(key);
     if (!group) continue;
     const auto size = update_size({group->kind, group->rate, group->momentum},
                                   *part.gradient);
@@ -132,8 +141,8 @@ std::optional<FollowedUpdate> FollowedUpdates::close(
   update.fall = fall;
   update.weights = ratios.size();
   if (!ratios.empty()) update.ratio = median(ratios);
-  const auto most =
-      std::ranges::max_element(groups.all(), {}, &Groups::Group::weights);
+  const auto most = std::ranges::max_element(groups.all(), {},
+                                             &FollowedGroups::Group::weights);
   update.optimizer = most->kind;
   update.momentum = most->momentum;
   update.rate = most->rate;
@@ -151,6 +160,40 @@ bool FollowedUpdates::is_weight(std::string_view key,
     }
   }
   return first->second > 0 && part.parameter->sum_squares > 0;
+}
+
+std::optional<FollowedDecay> FollowedUpdates::find_decay(
+    const FollowedParts& parts, FollowedGroups& groups) {
+  FollowedDecay decay;
+  std::vector<double> left;
+  std::size_t excessive = 0;
+  for (const auto& [key, part] : parts) {
+    if (!part.parameter || !part.gradient || !part.is_matrix ||
+        part.parameter->has_non_finite()) {
+      continue;
+    }
+    const FollowedGroups::Group* group = groups.find(key);
+    const double first =
+        first_sizes_.try_emplace(key, size_of(*part.parameter)).first->second;
+    if (!group || first == 0) continue;
+    left.push_back(size_of(*part.parameter) / first);
+    if (!is_decay_excessive({group->kind, group->rate, group->momentum},
+                            group->weight_decay, first, *part.gradient)) {
+      continue;
+    }
+    ++excessive;
+    if (group->weight_decay <= decay.weight_decay) continue;
+    decay.optimizer = group->kind;
+    decay.weight_decay = group->weight_decay;
+    decay.rate = group->rate;
+  }
+  if (left.empty() || static_cast<double>(excessive) <
+                          kMostDecay * static_cast<double>(left.size())) {
+    return std::nullopt;
+  }
+  decay.weights = left.size();
+  decay.left = median(left);
+  return decay;
 }
 
 std::optional<double> FollowedUpdates::untrained_share() const {

@@ -38,6 +38,16 @@ struct FollowedUpdate {
   double rate = 0;
 };
 
+// Weights that an excessive weight decay pulls to 0.
+struct FollowedDecay {
+  std::string optimizer;
+  double weight_decay = 0;
+  double rate = 0;
+  std::size_t weights = 0;  // that an optimizer updates
+  // The median of their sizes, relative to those when they were first saved.
+  double left = 0;
+};
+
 // A parameter of a step, and its gradient.
 struct FollowedPart {
   bool is_matrix = false;  // two dimensions or more
@@ -46,6 +56,8 @@ struct FollowedPart {
 
 // By the key of the parameter.
 using FollowedParts = std::map<std::string, FollowedPart, std::less<>>;
+
+class FollowedGroups;
 
 class FollowedUpdates {
  public:
@@ -69,16 +81,25 @@ class FollowedUpdates {
   // it: the distance of a random direction. None without weights.
   std::optional<double> distance() const { return distance_; }
 
+  // Returns how far the weights of the last closed step have shrunk, if the
+  // decay of most of them is excessive.
+  const std::optional<FollowedDecay>& decay() const { return decay_; }
+
   // Returns the share of the weights that looked untrained when they were first
   // saved; none if no weight was large enough to tell.
   std::optional<double> untrained_share() const;
 
  private:
   bool is_weight(std::string_view key, const FollowedPart& part);
+  std::optional<FollowedDecay> find_decay(const FollowedParts& parts,
+                                          FollowedGroups& groups);
 
   FollowedParts parts_;  // of the open step
   std::map<std::string, double, std::less<>> first_squares_;  // of weights
+  // The root mean squares with which the weights were first saved.
+  std::map<std::string, double, std::less<>> first_sizes_;
   std::optional<double> distance_;
+  std::optional<FollowedDecay> decay_;
   std::size_t untrained_ = 0, trained_ = 0;  // weights
 };
 

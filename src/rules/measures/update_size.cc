@@ -14,6 +14,15 @@ constexpr std::array<std::string_view, 15> kNormalizing = {
     "RAdam",    "Adagrad",   "RMSprop",        "Lion",    "FusedAdam",
     "Adam8bit", "AdamW8bit", "PagedAdamW8bit", "CPUAdam", "DeepSpeedCPUAdam"};
 
+// Those of them that take the decay off the weights themselves.
+constexpr std::array<std::string_view, 4> kDecoupled = {
+    "AdamW", "Lion", "AdamW8bit", "PagedAdamW8bit"};
+
+// Twice the share of a weight that usual settings take off in each update.
+constexpr double kExcessiveShare = 2e-3;
+// Of the decay that Adam adds to a gradient; up to 0.01 is usual.
+constexpr double kExcessiveTerm = 0.05, kOutweighs = 3;
+
 bool is_normalizing(std::string_view optimizer) {
   return std::ranges::find(kNormalizing, optimizer) != kNormalizing.end();
 }
@@ -37,6 +46,25 @@ std::optional<UpdateSize> update_size(const UpdateSettings& settings,
   if (!is_normalizing(settings.optimizer)) return std::nullopt;
   const double moved = 1 - static_cast<double>(gradient.zeros) / count;
   return UpdateSize{step * std::sqrt(moved), step * gradient.sum_abs};
+}
+
+bool is_decay_excessive(const UpdateSettings& settings, double weight_decay,
+                        double parameter_size,
+                        const TensorStatistics& gradient) {
+  const bool is_term =
+      is_normalizing(settings.optimizer) &&
+      std::ranges::find(kDecoupled, settings.optimizer) == kDecoupled.end();
+  if (!is_term) {
+    return weight_decay * settings.rate * momentum_factor(settings) >=
+           kExcessiveShare;
+  }
+  if (weight_decay < kExcessiveTerm || gradient.count == 0 ||
+      gradient.has_non_finite()) {
+    return false;
+  }
+  const double size =
+      std::sqrt(gradient.sum_squares / static_cast<double>(gradient.count));
+  return weight_decay * parameter_size > kOutweighs * size;
 }
 
 std::optional<double> usual_rate(const UpdateSettings& settings) {

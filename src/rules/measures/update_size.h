@@ -32,6 +32,17 @@ struct UpdateSize {
 std::optional<UpdateSize> update_size(const UpdateSettings& settings,
                                       const TensorStatistics& gradient);
 
+// Whether weight decay outweighs the gradient of a parameter whose elements
+// have this root mean square when it begins. It then pulls the parameter to 0.
+//
+// Usual settings take at most a thousandth off a weight in each update: 0.1
+// times 0.0005 with a momentum of 0.9 for SGD, 0.003 times 0.3 for AdamW. Adam
+// divides the decay by its size as well, so that it counts beside the gradient
+// only.
+bool is_decay_excessive(const UpdateSettings& settings, double weight_decay,
+                        double parameter_size,
+                        const TensorStatistics& gradient);
+
 // Returns the usual learning rate of an optimizer, for a model that begins with
 // random weights; none for an optimizer that is not known.
 std::optional<double> usual_rate(const UpdateSettings& settings);
