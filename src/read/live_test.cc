@@ -104,6 +104,31 @@ TEST_F(LiveTest, StopsWaitingForAStepThatWasPassedOver) {
   EXPECT_THAT(status.error().message, HasSubstr("step 1"));
 }
 
+TEST_F(LiveTest, SaysThatAStepThatHasNotComeIsNotDue) {
+  StoredCollection every_tenth;
+  every_tenth.tensors = {.name = "weights", .tensor_names = {"w"}};
+  every_tenth.schedule.emplace();
+  every_tenth.schedule->fill(ModeSchedule{.save_interval = 10});
+  CollectionsFile file;
+  file.num_workers = 1;
+  file.collections = {every_tenth};
+  ASSERT_TRUE(storage_->remove(collections_file_key("worker_1")).ok());
+  run_.put(collections_file_key("worker_0"), write_collections_file(file));
+  put(0);
+  put(10);
+  const auto trial = open();
+  for (const Mode mode : {Mode::global, Mode::train}) {
+    const Error missing = trial->tensor("w")->value({13, mode}).error();
+    EXPECT_EQ(missing.code, Error::Code::not_yet);
+    EXPECT_THAT(missing.message,
+                HasSubstr("the step is not due, and was not written: the "
+                          "tensor is saved every 10 steps; previously at 10, "
+                          "next at 20"));
+  }
+  EXPECT_THAT(trial->tensor("w")->value({20}).error().message,
+              HasSubstr("the step has not been written yet"));
+}
+
 TEST_F(LiveTest, StopsWaitingWhenTheRunEnds) {
   put_both(0);
   const auto trial = open();

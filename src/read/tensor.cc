@@ -9,6 +9,7 @@
 #include "smdebug/reduce/reductions.h"
 
 #include "base/suggestions.h"
+#include "config/save_schedule.h"
 #include "read/record_reader.h"
 #include "read/trial_impl.h"
 
@@ -70,6 +71,49 @@ std::string neighbors_text(const RunTable& table, const StepQuery& query) {
   return query.mode == Mode::global
              ? neighbors_text(table.steps(), query.step)
              : neighbors_text(table.steps_of(query.mode), query.step);
+}
+
+// The mode whose steps have the numbers of `query`; none if that is unknown
+// because several modes share the global steps.
+std::optional<Mode> mode_of(const RunTable& table, const StepQuery& query) {
+  if (query.mode != Mode::global) return query.mode;
+  if (table.steps().empty()) return std::nullopt;
+  const StepId& last = table.steps().rbegin()->second.id;
+  if (last.mode == Mode::global) return Mode::global;
+  return last.global == last.mode_step ? std::optional(last.mode)
+                                       : std::nullopt;
+}
+
+// Why a step that is not there yet need not come: no collection of the tensor
+// is due. Empty if one is, or if the run does not tell.
+std::string not_due_text(const RunTable& table,
+                         std::span<const Collection> collections,
+                         const std::string& tensor, const StepQuery& query) {
+  const auto mode = mode_of(table, query);
+  if (!mode) return "";
+  std::string schedule;
+  std::optional<Step> before, after;
+  for (const Collection& collection : collections) {
+    const auto& names = collection.tensors.tensor_names;
+    if (std::ranges::find(names, tensor) == names.end()) continue;
+    if (!collection.save_config) return "";
+    const auto config =
+        collection.save_config->mode(*mode).value_or(SaveConfigMode{});
+    if (config.is_due(query.step)) return "";
+    const auto last = due_before(config, query.step);
+    const auto next = due_after(config, query.step);
+    if (last) before = std::max(before.value_or(*last), *last);
+    if (next) after = std::min(after.value_or(*next), *next);
+    if (schedule.empty()) schedule = schedule_text(config);
+  }
+  if (schedule.empty()) return "";
+  std::string text = fmt::format(
+      "the step is not due, and was not written: the tensor is saved {}",
+      schedule);
+  if (before) text += fmt::format("; previously at {}", *before);
+  if (after)
+    text += fmt::format("{} at {}", before ? ", next" : "; next", *after);
+  return text;
 }
 
 std::shared_ptr<const ErrorSubject> subject_of(const std::string& tensor,
@@ -224,9 +268,13 @@ Error Tensor::why_unknown(const StepQuery& query) const {
                 fmt::format("worker '{}' did not save it", *query.worker));
   }
   switch (trial.completeness().state(table, query.step, query.mode)) {
-    case StepState::not_yet_available:
-      return fail(Error::Code::not_yet, Error::Detail::step_not_yet,
-                  "the step has not been written yet");
+    case StepState::not_yet_available: {
+      const std::string not_due =
+          not_due_text(table, trial.collections().collections(), name(), query);
+      return fail(
+          Error::Code::not_yet, Error::Detail::step_not_yet,
+          not_due.empty() ? "the step has not been written yet" : not_due);
+    }
     case StepState::unavailable:
       if (const auto file = trial.find_damaged_index(query.step, query.mode)) {
         return fail(Error::Code::not_found, Error::Detail::step_passed,

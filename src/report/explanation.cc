@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/regex.h"
 #include "base/suggestions.h"
+#include "config/save_schedule.h"
 #include "report/saved_steps.h"
 #include "report/wording.h"
 
@@ -45,25 +46,6 @@ std::string reason_of(const TensorGroup& group, const std::string& tensor) {
   return is_listed ? "listed name" : "";
 }
 
-std::string schedule_text(const SaveConfigMode& config) {
-  std::string text = config.save_interval == 1
-                         ? "every step"
-                         : fmt::format("every {} steps", config.save_interval);
-  if (config.end_step && *config.end_step <= config.start_step) {
-    text = "never";
-  } else {
-    if (config.start_step > 0)
-      text += fmt::format(" from {} on", config.start_step);
-    if (config.end_step) text += fmt::format(" below {}", *config.end_step);
-  }
-  if (!config.save_steps.empty()) {
-    const std::string steps =
-        fmt::format("{}", fmt::join(config.save_steps, ", "));
-    text = text == "never" ? "at " + steps : text + ", and at " + steps;
-  }
-  return text;
-}
-
 std::string saved_as_text(const Collection& collection) {
   if (!collection.reduction_config) return "values";
   const ReductionConfig& config = *collection.reduction_config;
@@ -74,34 +56,6 @@ std::string saved_as_text(const Collection& collection) {
     parts.push_back(reduction_op_name(op));
   return parts.empty() ? "statistics only"
                        : fmt::format("{}", fmt::join(parts, ", "));
-}
-
-std::optional<Step> due_before(const SaveConfigMode& config, Step step) {
-  std::optional<Step> best;
-  const auto offer = [&](Step candidate) {
-    if (candidate >= 0 && candidate < step && config.is_due(candidate))
-      best = std::max(best.value_or(candidate), candidate);
-  };
-  for (const Step listed : config.save_steps) offer(listed);
-  if (config.save_interval <= 0) return best;
-  const Step before_end = config.end_step ? *config.end_step - 1 : step - 1;
-  const Step latest = std::min(step - 1, before_end);
-  if (latest >= 0) offer(latest / config.save_interval * config.save_interval);
-  return best;
-}
-
-std::optional<Step> due_after(const SaveConfigMode& config, Step step) {
-  std::optional<Step> best;
-  const auto offer = [&](Step candidate) {
-    if (candidate > step && config.is_due(candidate))
-      best = std::min(best.value_or(candidate), candidate);
-  };
-  for (const Step listed : config.save_steps) offer(listed);
-  if (config.save_interval <= 0) return best;
-  const Step earliest = std::max(step + 1, config.start_step);
-  offer((earliest + config.save_interval - 1) / config.save_interval *
-        config.save_interval);
-  return best;
 }
 
 void look_at_step(const Collection& collection, const StepId& step,
