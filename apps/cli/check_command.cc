@@ -146,10 +146,7 @@ int run(const CheckCommand& command, const Console& console) {
     if (results.back().error && !command.json)
       (void)console.fail(*results.back().error);
     // A rule that fired counts more than a run that could not be read.
-    code = std::max(
-        code, results.back().error
-                  ? kExitError
-                  : exit_code(results.back().verdicts, !command.rules.empty()));
+    code = std::max(code, exit_code(results.back(), !command.rules.empty()));
   }
   console.out << (command.json
                       ? monitor_results_json(results)

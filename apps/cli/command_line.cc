@@ -111,9 +111,11 @@ void add_exit_codes(CLI::App& command, const std::string& success,
 }
 
 constexpr const char* kJudgingExitCodes =
-    "Exit codes: 0 no rule fired, 3 a rule fired, 1 error or nothing could be "
-    "judged,\n2 wrong usage. Without --rule, advice does not count as a rule "
-    "that fired.";
+    "Exit codes: 0 no rule fired, 3 a rule fired, 1 error, damage or nothing "
+    "could be\njudged, 2 wrong usage. Without --rule, advice does not count as "
+    "a rule that fired.\n\n"
+    "Without --rule, the default rules judge with tuned parameters; rules that "
+    "you name\nuse the documented ones unless --set preset=tuned follows.";
 
 std::string default_rule_names() {
   std::string names;

@@ -80,6 +80,49 @@ TEST_F(DamagedRun, HasNoValueInAnEventFileThatWasCut) {
   EXPECT_THAT(smdebug({"check", run_}).out, HasSubstr(kEvents));
 }
 
+// Reads each value, as a rule of a user may.
+const std::vector<std::string> kValueRule = {
+    "--rule", "UnchangedTensor", "--set", "tensor_regex=CrossEntropyLoss"};
+
+TEST_F(DamagedRun, IsNotFreeOfFindingsIfARuleReadsADamagedValue) {
+  damage(kEvents);
+  std::vector<std::string> args = {"check", run_};
+  args.insert(args.end(), kValueRule.begin(), kValueRule.end());
+  const Spoken check = smdebug(args);
+  EXPECT_EQ(check.code, 1) << check.out;
+  EXPECT_THAT(check.out, HasSubstr("1 file of the run is damaged"));
+  EXPECT_THAT(check.out, HasSubstr("damage in " + run_ + ": " + kEvents));
+}
+
+TEST_F(DamagedRun, IsNotFreeOfFindingsIfAnEventFileIsCutOrMissing) {
+  for (const bool is_cut : {true, false}) {
+    is_cut ? cut(kEvents) : remove(kEvents);
+    for (const char* command : {"check", "watch"}) {
+      const Spoken all = smdebug({command, run_});
+      EXPECT_EQ(all.code, 1) << all.out;
+      EXPECT_THAT(all.out, HasSubstr(kEvents));
+      const Spoken one =
+          smdebug({command, run_, "--rule", "LossNotDecreasing"});
+      EXPECT_EQ(one.code, 1) << one.out;
+      EXPECT_THAT(one.out, AllOf(HasSubstr(kEvents), HasSubstr("damaged")));
+    }
+  }
+}
+
+TEST_F(DamagedRun, IsFreeOfFindingsIfOnlyAFileBesideTheTensorsIsDamaged) {
+  write("run.json", "{\"version\": ");
+  const Spoken check = smdebug({"check", run_});
+  EXPECT_EQ(check.code, 0) << check.out;
+  EXPECT_THAT(check.out, HasSubstr("damage in "));
+}
+
+TEST_F(DamagedRun, IsShownIfAnEventFileHasGrown) {
+  write(kEvents, read(kEvents) + "more");
+  EXPECT_THAT(smdebug({"show", run_}).out,
+              HasSubstr(std::string(kEvents) + ": "));
+  EXPECT_EQ(smdebug({"check", run_}).code, 1);
+}
+
 TEST_F(DamagedRun, HasNoValueInAnEventFileThatIsMissing) {
   remove(kEvents);
   expect_no_value(": ");

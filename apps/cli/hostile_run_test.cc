@@ -101,7 +101,7 @@ TEST_F(HostileRun, IsNotJudgedWithoutAWordOnItsDamage) {
       smdebug({"check", run_}).out,
       testing::ContainsRegex(
           "damage in .*: index/000000000/00000000000[34]_worker_0.json: "
-          ".*; and 1 more, 'smdebug show' lists them"));
+          ".*; and 1 more, 'smdebug check --json' lists them"));
   const auto json =
       nlohmann::json::parse(smdebug({"check", run_, "--json"}).out);
   EXPECT_EQ(json[0]["damage"].size(), 2u);

@@ -141,7 +141,7 @@ class Watch {
       console_.out << summary_text(result, *end);
     }
     if (result.error) return console_.fail(*result.error);
-    return exit_code_of(*end);
+    return exit_code_of(result, *end);
   }
 
  private:
@@ -260,8 +260,8 @@ class Watch {
     return run_summary_text(summary);
   }
 
-  int exit_code_of(WatchEnd end) const {
-    const int code = exit_code(monitor_->verdicts(), !command_.rules.empty());
+  int exit_code_of(const MonitorResult& result, WatchEnd end) const {
+    const int code = exit_code(result, !command_.rules.empty());
     if (end == WatchEnd::timed_out && code != kExitRuleFired) return kExitError;
     const bool has_lost_the_run =
         end == WatchEnd::writer_exited || end == WatchEnd::run_removed;

@@ -29,6 +29,13 @@ bool is_shown(const Verdict& verdict, bool are_default_rules, Detail detail) {
          group_of(verdict) == VerdictGroup::failed;
 }
 
+// The end of the message of a rule that did not find what damage may hide.
+std::string note_on_damage(const Verdict& verdict, const MonitorResult& run) {
+  if (is_unjudged(verdict)) return damage_note(run.damage.size());
+  return group_of(verdict) == VerdictGroup::clean ? hidden_note(run.damage)
+                                                  : "";
+}
+
 void add_rows(const MonitorResult& run, bool are_default_rules, Detail detail,
               TextTable& table) {
   if (run.error) return;
@@ -39,8 +46,7 @@ void add_rows(const MonitorResult& run, bool are_default_rules, Detail detail,
         {run.location, rule_title(verdict, run.verdicts),
          std::string(rule_status_name(verdict.status)),
          verdict.step.global < 0 ? "" : std::to_string(verdict.step.global),
-         verdict.message +
-             (is_unjudged(verdict) ? damage_note(run.damage.size()) : "")});
+         verdict.message + note_on_damage(verdict, run)});
   }
   if (table.rows() == before && detail != Detail::quiet) {
     table.add({run.location, "", "Error", "",
@@ -100,7 +106,8 @@ std::string damage_text(const MonitorResult& run) {
   std::string text = "damage in " + printable(run.location) + ": " +
                      printable(first.key) + ": " + printable(first.what);
   if (const std::size_t others = run.damage.size() - 1; others > 0) {
-    text += fmt::format("; and {} more, 'smdebug show' lists them", others);
+    text +=
+        fmt::format("; and {} more, 'smdebug check --json' lists them", others);
   }
   return text + "\n";
 }
@@ -147,8 +154,18 @@ int exit_code(std::span<const Verdict> verdicts, bool asked) {
   if (has_fired) return kExitRuleFired;
   const bool has_judged =
       has(RuleStatus::no_issues_found) || has(RuleStatus::issues_found);
-  const bool is_failure = has(RuleStatus::error) && (asked || !has_judged);
+  const bool has_failed = std::ranges::find(verdicts, VerdictGroup::failed,
+                                            group_of) != verdicts.end();
+  const bool is_failure =
+      has_failed || (has(RuleStatus::error) && (asked || !has_judged));
   return is_failure ? kExitError : kExitNothingFound;
+}
+
+int exit_code(const MonitorResult& result, bool asked) {
+  if (result.error) return kExitError;
+  const int code = exit_code(result.verdicts, asked);
+  return code == kExitNothingFound && hides_tensors(result.damage) ? kExitError
+                                                                   : code;
 }
 
 RunSummary summarize(const MonitorResult& result, Trial* trial) {

@@ -68,6 +68,14 @@ class EntryValues : public ValueSource {
     return *value_;
   }
 
+  // The event file and the reason, if its bytes are not what the index expects.
+  std::optional<Damage> damage() const {
+    if (!value_ || value_->ok() || value_->error().code != Error::Code::corrupt)
+      return std::nullopt;
+    return Damage{table_.event_file(table_.entry(entry_).file),
+                  value_->error().message};
+  }
+
  private:
   Result<TensorValue> read(bool through_file) {
     if (entry_ == kNone || !table_.entry(entry_).has_record()) {
@@ -114,8 +122,14 @@ class StepObservations {
     return observations_;
   }
 
-  // The event files whose reductions could not be read.
-  const std::vector<Damage>& damage() const { return damage_; }
+  // The event files of which something that was asked for could not be read.
+  std::vector<Damage> damage() const {
+    std::vector<Damage> damage = damage_;
+    for (const EntryValues& values : values_) {
+      if (auto found = values.damage()) damage.push_back(*std::move(found));
+    }
+    return damage;
+  }
 
  private:
   struct Part {
@@ -174,7 +188,7 @@ class StepObservations {
   std::deque<EntryValues> values_;
   std::deque<std::vector<SavedReduction>> reductions_;
   std::vector<Observation> observations_;
-  std::vector<Damage> damage_;
+  std::vector<Damage> damage_;  // by reductions
 };
 
 }  // namespace

@@ -59,30 +59,40 @@ Status check_claim(const Storage& storage) {
                "expected the host and the number of a process"};
 }
 
-// The size that the event file of an index file has at least.
-std::uint64_t end_of_records(const RunTable& table, FileId file) {
+// The end of the last record that an index file has in its event file.
+struct RecordsEnd {
+  std::uint64_t bytes = 0;  // 0: the index file has no record
+  // Whether the event file ends there. One of the original may go on.
+  bool ends_file = false;
+};
+
+RecordsEnd end_of_records(const RunTable& table, FileId file) {
   const IndexedFile& index = table.file(file);
-  std::uint64_t end = 0;
+  RecordsEnd end;
   for (EntryId id = index.first_entry; id < index.first_entry + index.entries;
        ++id) {
     const IndexEntry& entry = table.entry(id);
-    if (entry.has_record()) end = std::max(end, entry.start + entry.length);
+    if (!entry.has_record()) continue;
+    end.bytes = std::max(end.bytes, entry.start + entry.length);
+    end.ends_file = end.ends_file || entry.has_crc;
   }
   return end;
 }
 
-// No event file is left of those that the index names.
+// No event file is left of those that the index names. Rules that need only
+// statistics judge such a copy as the run itself; an error ends the others.
 std::vector<Damage> damage_of_events_folder(const RunTable& table) {
   std::size_t steps = 0;
   for (const auto& [number, step] : table.steps()) {
     steps += std::ranges::any_of(step.files, [&](const FileId file) {
-      return end_of_records(table, file) > 0;
+      return end_of_records(table, file).bytes > 0;
     });
   }
   if (steps == 0) return {};
   return {{folder_name(kEventsPrefix),
            fmt::format("missing: the values of {} cannot be read",
-                       count_text(steps, "step"))}};
+                       count_text(steps, "step")),
+           false}};
 }
 
 // The missing index files of existing event files. A writer that was killed may
@@ -178,7 +188,7 @@ std::vector<Damage> damage_beside_index(const Storage& storage) {
       status = check_claim(storage);
     }
     if (!status && !is_missing(status.error())) {
-      found.push_back({std::string(key), status.error().message});
+      found.push_back({std::string(key), status.error().message, false});
     }
   }
   return found;
@@ -195,16 +205,17 @@ std::vector<Damage> damage_of_event_files(const Storage& storage,
   std::vector<Damage> found;
   for (const auto& [number, step] : table.steps()) {
     for (const FileId file : step.files) {
-      const std::uint64_t expected = end_of_records(table, file);
-      if (expected == 0) continue;
+      const RecordsEnd expected = end_of_records(table, file);
+      if (expected.bytes == 0) continue;
       std::string key = table.event_file(file);
       const auto there = bytes_of.find(key);
       if (there == bytes_of.end()) {
         found.push_back({std::move(key), "missing"});
-      } else if (there->second < expected) {
+      } else if (there->second < expected.bytes ||
+                 (there->second > expected.bytes && expected.ends_file)) {
         found.push_back(
             {std::move(key), fmt::format("{} bytes, but its index expects {}",
-                                         there->second, expected)});
+                                         there->second, expected.bytes)});
       }
     }
   }
@@ -223,7 +234,8 @@ std::vector<Damage> damage_by_progress(const Storage& storage, bool has_ended) {
   if (const auto there = storage.exists(kRunFileKey); there && !*there) {
     found.push_back({std::string(kRunFileKey),
                      "missing: the command, the versions and the overhead of "
-                     "the training are unknown"});
+                     "the training are unknown",
+                     false});
   }
   return found;
 }

@@ -27,9 +27,10 @@ bool has_published(const Storage& storage);
 // Missing ones are no damage. Reads these files.
 std::vector<Damage> damage_beside_index(const Storage& storage);
 
-// Returns the event files that are missing or shorter than the index of a run
-// that is over expects, or the folder of all of them. Lists the files, and
-// reads none.
+// Returns the event files that are missing or do not have the size that the
+// index of a run that is over expects, or the folder of all of them. Lists the
+// files, and reads none: other bytes of the same number show when a value is
+// read.
 std::vector<Damage> damage_of_event_files(const Storage& storage,
                                           const RunTable& table);
 

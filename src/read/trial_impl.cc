@@ -197,9 +197,9 @@ std::vector<Damage> Trial::Impl::damage() const {
   }
   const auto refused = find_refused_writer(*storage_);
   if (!refused) {
-    all.push_back({std::string(kRefusedKey), refused.error().message});
+    all.push_back({std::string(kRefusedKey), refused.error().message, false});
   } else if (*refused) {
-    all.push_back({std::string(kRefusedKey), **refused});
+    all.push_back({std::string(kRefusedKey), **refused, false});
   }
   return all;
 }

@@ -199,6 +199,8 @@ std::string summary_text(const RunSummary& summary) {
     outcome = "the recording failed; " +
               (has_fired ? outcome : "no rule fired before");
   }
+  if (summary.overview && !has_fired && hides_tensors(summary.overview->damage))
+    outcome += ", but the run is damaged";
   return outcome + "\n" + summary_table(std::move(lines), limit - 1);
 }
 

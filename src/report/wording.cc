@@ -94,6 +94,18 @@ std::string damage_note(std::size_t files) {
                      files == 1 ? "it" : "them");
 }
 
+bool hides_tensors(std::span<const Damage> damage) {
+  return std::ranges::any_of(damage, &Damage::hides_tensors);
+}
+
+std::string hidden_note(std::span<const Damage> damage) {
+  const auto files = static_cast<std::size_t>(
+      std::ranges::count_if(damage, &Damage::hides_tensors));
+  if (files == 0) return "";
+  return fmt::format("; {} of the run {} damaged", count_text(files, "file"),
+                     files == 1 ? "is" : "are");
+}
+
 std::string one_line(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   return text;

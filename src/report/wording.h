@@ -7,6 +7,7 @@
 #include <string>
 
 #include "smdebug/core/mode.h"
+#include "smdebug/read/trial.h"
 
 #include "base/strings.h"
 
@@ -30,6 +31,13 @@ std::string names_text(std::span<const std::string> names, std::size_t shown);
 // Returns the end of a message that damage may explain: "; 2 files of the run
 // are damaged, 'smdebug show' lists them". Empty for none.
 std::string damage_note(std::size_t files);
+
+// Whether rules may have judged less than was recorded.
+bool hides_tensors(std::span<const Damage> damage);
+
+// Returns "; 2 files of the run are damaged", for the message of a rule that
+// found nothing in the others. Empty if no damage hides tensors.
+std::string hidden_note(std::span<const Damage> damage);
 
 // Returns `text` with spaces for line feeds.
 std::string one_line(std::string text);

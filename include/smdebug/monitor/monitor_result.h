@@ -40,11 +40,15 @@ inline constexpr int kExitError = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitRuleFired = 3;
 
-/// Returns `kExitRuleFired` if a rule fired, `kExitError` if one failed, else
-/// `kExitNothingFound`. `asked`: the user named the rules. Otherwise advice
-/// does not count as a rule that fired, and a rule that found nothing to judge
-/// is not a failure if another one judged.
+/// Returns `kExitRuleFired` if a rule fired, `kExitError` if an error ended
+/// one, else `kExitNothingFound`. `asked`: the user named the rules. Otherwise
+/// advice does not count as a rule that fired, and a rule that found nothing to
+/// judge is not a failure if another one judged.
 int exit_code(std::span<const Verdict> verdicts, bool asked);
+
+/// Returns the same of a result: also `kExitError` if the run could not be
+/// read, or if no rule fired but damage hides a part of the run.
+int exit_code(const MonitorResult& result, bool asked);
 
 /// Returns the summary of a training that was judged while it ran: `result` is
 /// that of `RunMonitor::finish`, and `trial` its run, which is null if there

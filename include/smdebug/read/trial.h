@@ -108,6 +108,8 @@ struct Attempt {
 struct Damage {
   std::string key;   // the file, relative to the run
   std::string what;  // the reason, one sentence
+  // False for a file without which rules judge the same, such as `run.json`.
+  bool hides_tensors = true;
 };
 
 // Selects tensors by name. All fields that are set must match, except that
