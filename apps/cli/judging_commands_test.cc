@@ -295,3 +295,26 @@ TEST(JudgingCommands, AProfilerRuleIsNamedAsOneThatIsNotRun) {
 
 }  // namespace
 }  // namespace smdebug
+TEST(JudgingCommands, WatchDoesNotRepeatThatItWaits) {
+  TemporaryFolder folder;
+  FakeClock clock;
+  clock.set_shortest_sleep(std::chrono::seconds(1));
+  CliHooks hooks;
+  hooks.clock = &clock;
+  const Spoken spoken =
+      smdebug({"watch", folder.path("nowhere"), "--timeout", "600"}, hooks);
+  EXPECT_EQ(spoken.err.find("waiting for"), spoken.err.rfind("waiting for"))
+      << spoken.err;
+}
+
+TEST(JudgingCommands, WatchDoesNotClearARunThatWasOverOfStalling) {
+  TemporaryFolder folder;
+  record_run(folder.path("run"), kHealthy);
+  const Spoken one =
+      smdebug({"watch", folder.path("run"), "--rule", "StalledTrainingRule"});
+  EXPECT_EQ(one.code, 1) << one.out;
+  EXPECT_THAT(one.out, HasSubstr("a run does not record when they were"));
+  EXPECT_THAT(smdebug({"watch", folder.path("run")}).out,
+              Not(HasSubstr("StalledTrainingRule")));
+}
+

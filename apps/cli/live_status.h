@@ -26,8 +26,11 @@ class LiveOutput {
   // Prints the status if it is due. `context` precedes it; empty: nothing.
   void show(RunMonitor& monitor, const std::string& context);
 
-  // Prints a text instead of the status, if it is due.
-  void say(const std::string& text) { progress_.say(text); }
+  // Shows that the program waits, where that takes no further line: `note` has
+  // said it already.
+  void show_waiting(const std::string& text) {
+    if (progress_.is_in_place()) progress_.say(text);
+  }
 
   // Prints a verdict at once if a rule fired or failed.
   void print(const Verdict& verdict);

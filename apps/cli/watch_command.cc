@@ -104,6 +104,7 @@ class Watch {
     options.actions = command_.actions;
     if (command_.rules.empty()) options.limits = default_rule_limits();
     options.is_live = true;
+    look_at_run(options);
     options.make_rules = [this] {
       return make_rules(command_.rules, command_.run, console_);
     };
@@ -120,11 +121,12 @@ class Watch {
   }
 
   int judge() {
-    const auto why = why_missing();
     // A folder may become a run; a file never does.
-    if (why && is_file()) return console_.fail({Error::Code::not_found, *why});
-    if (why)
-      live_.note("waiting for a run: " + *why + "; Ctrl-C ends the wait");
+    if (why_missing_ && is_file())
+      return console_.fail({Error::Code::not_found, *why_missing_});
+    if (why_missing_)
+      live_.note("waiting for a run: " + *why_missing_ +
+                 "; Ctrl-C ends the wait");
     const auto end = follow();
     if (!end) return console_.fail(end.error());
     if (!monitor_->trial()) return fail_without_run(*end);
@@ -157,7 +159,7 @@ class Watch {
       if (monitor_->trial()) {
         live_.show(*monitor_, context_);
       } else {
-        live_.say("waiting for run '" + command_.run + "'");
+        live_.show_waiting("waiting for run '" + command_.run + "'");
       }
       console_.clock.sleep_for(kWatchInterval);
     }
@@ -178,14 +180,16 @@ class Watch {
     return std::nullopt;
   }
 
-  // None if the storage does not respond: the first poll reports that.
-  std::optional<std::string> why_missing() const {
+  // If the storage does not respond, the first poll reports that.
+  void look_at_run(RunMonitorOptions& options) {
     const auto trial =
         open_run(command_.run, console_,
                  WaitLimit::from_environment(&InterruptWatch::is_pending));
-    if (trial || trial.error().code != Error::Code::not_found)
-      return std::nullopt;
-    return trial.error().message;
+    if (trial) {
+      options.was_over = (*trial)->writer_state() != WriterState::running;
+    } else if (trial.error().code == Error::Code::not_found) {
+      why_missing_ = trial.error().message;
+    }
   }
 
   bool is_file() const {
@@ -273,7 +277,8 @@ class Watch {
   LiveOutput live_;
   IdleTimeout timeout_;
   InterruptWatch interrupts_;
-  const std::string context_;  // precedes each status
+  const std::string context_;               // precedes each status
+  std::optional<std::string> why_missing_;  // none: the run was there at first
   std::unique_ptr<RunMonitor> monitor_;
 };
 

@@ -46,7 +46,8 @@ class RunMonitor::Impl : private ForwardingSink {
     const std::uint64_t before = steps_;
     const Status read = read_new_steps();
     // Even without a run: a training may hang before its first step.
-    if (options_.is_live) runner_.on_tick(clock_.wall_seconds());
+    if (options_.is_live && !options_.was_over)
+      runner_.on_tick(clock_.wall_seconds());
     status_->look(runner_.verdicts());
     error_ = read ? std::nullopt : std::optional(read.error());
     if (error_) return *error_;
