@@ -152,6 +152,9 @@ int run(const CheckCommand& command, const Console& console) {
                       ? monitor_results_json(results)
                       : monitor_results_text(results, command.rules.empty(),
                                              command.detail));
+  const std::string note = preset_note(command.rules);
+  if (!note.empty() && !command.json && command.detail != Detail::quiet)
+    console.out << "parameters: " << note << "\n";
   return code;
 }
 

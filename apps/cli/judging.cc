@@ -1,5 +1,9 @@
 #include "judging.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "smdebug/base/escape.h"
 #include "smdebug/base/try.h"
 #include "smdebug/xgboost_report/xgboost_report.h"
@@ -11,6 +15,17 @@ namespace {
 
 bool is_python(const std::string& rule) {
   return rule.find(".py:") != std::string::npos;
+}
+
+// Whether a parameter has another value than in the tuned preset, which the
+// default rules use, and the user chose neither.
+bool uses_documented_parameters(const RuleRequest& request) {
+  const RuleFactory* const rule = find_builtin_rule(request.rule);
+  return rule && !request.given.contains("preset") &&
+         std::ranges::any_of(rule->parameters, [&](const ParameterSpec& spec) {
+           return !spec.tuned_text.empty() &&
+                  !request.given.contains(std::string(spec.name));
+         });
 }
 
 // How to spell what the user may have meant with an unknown name.
@@ -72,6 +87,20 @@ RunMonitorOptions monitor_options(const Console& console) {
     console.err << "smdebug: " << printable_lines(text) << std::endl;
   };
   return options;
+}
+
+std::string preset_note(std::span<const RuleRequest> requests) {
+  std::vector<std::string> rules;
+  for (const RuleRequest& request : requests) {
+    if (uses_documented_parameters(request) &&
+        std::ranges::find(rules, request.rule) == rules.end())
+      rules.push_back(request.rule);
+  }
+  if (rules.empty()) return "";
+  return fmt::format(
+      "{} {} the documented parameters; without --rule, rules use tuned ones, "
+      "which --set preset=tuned selects",
+      fmt::join(rules, ", "), rules.size() == 1 ? "uses" : "use");
 }
 
 void print_reports(const MonitorResult& result, const Console& console) {

@@ -27,6 +27,10 @@ Result<std::vector<std::unique_ptr<Rule>>> make_rules(
 // outlives it, and writes the reports of rules that have one.
 RunMonitorOptions monitor_options(const Console& console);
 
+// Returns which of the requested rules use other parameters than without
+// --rule, and how to select those, as a sentence; empty if none does.
+std::string preset_note(std::span<const RuleRequest> requests);
+
 // Prints the paths of the rules' reports, or why one could not be written.
 void print_reports(const MonitorResult& result, const Console& console);
 

@@ -241,6 +241,29 @@ TEST(JudgingCommands, SayHowRulesAreNamed) {
   EXPECT_THAT(said("Vanishing"), Not(HasSubstr("file.py")));
 }
 
+TEST(JudgingCommands, SayWhichParametersANamedRuleUses) {
+  TemporaryFolder folder;
+  record_run(folder.path("run"), kHealthy);
+  const std::string note =
+      "VanishingGradient uses the documented parameters; without --rule, rules "
+      "use tuned ones, which --set preset=tuned selects";
+  const std::vector<std::string> named = {"check", folder.path("run"), "--rule",
+                                          "VanishingGradient"};
+  EXPECT_THAT(smdebug(named).out, HasSubstr("parameters: " + note));
+  EXPECT_THAT(
+      smdebug({"watch", folder.path("run"), "--rule", "VanishingGradient"}).err,
+      HasSubstr("smdebug: " + note));
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{
+           {"--set", "preset=tuned"}, {"--json"}, {"--quiet"}}) {
+    std::vector<std::string> args = named;
+    args.insert(args.end(), more.begin(), more.end());
+    EXPECT_THAT(smdebug(args).out, Not(HasSubstr("documented parameters")));
+  }
+  EXPECT_THAT(smdebug({"check", folder.path("run")}).out,
+              Not(HasSubstr("documented parameters")));
+}
+
 TEST(JudgingCommands, RefuseARuleThatCanJudgeNothing) {
   TemporaryFolder folder;
   record_run(folder.path("run"), kHealthy);
@@ -274,27 +297,6 @@ TEST(JudgingCommands, WatchSaysOnceThatNoRunAppeared) {
   EXPECT_EQ(spoken.err.find(reason), spoken.err.rfind(reason));
 }
 
-TEST(JudgingCommands, WatchRefusesAFileAtOnce) {
-  TemporaryFolder folder;
-  const std::string file = folder.path("train.py");
-  folder.write("train.py", "");
-  const Spoken spoken = smdebug({"watch", file, "--timeout", "60"});
-  EXPECT_EQ(spoken.code, 1);
-  EXPECT_EQ(spoken.err, "smdebug: no run at '" + file +
-                            "': it is a file; pass the folder of the run\n");
-}
-
-TEST(JudgingCommands, AProfilerRuleIsNamedAsOneThatIsNotRun) {
-  TemporaryFolder folder;
-  const Spoken spoken =
-      smdebug({"check", folder.path("run"), "--rule", "profiler_report"});
-  EXPECT_EQ(spoken.code, 1);
-  EXPECT_THAT(spoken.err, AllOf(HasSubstr("'profiler_report'"),
-                                HasSubstr("does not run profiler rules")));
-}
-
-}  // namespace
-}  // namespace smdebug
 TEST(JudgingCommands, WatchDoesNotRepeatThatItWaits) {
   TemporaryFolder folder;
   FakeClock clock;
@@ -318,3 +320,24 @@ TEST(JudgingCommands, WatchDoesNotClearARunThatWasOverOfStalling) {
               Not(HasSubstr("StalledTrainingRule")));
 }
 
+TEST(JudgingCommands, WatchRefusesAFileAtOnce) {
+  TemporaryFolder folder;
+  const std::string file = folder.path("train.py");
+  folder.write("train.py", "");
+  const Spoken spoken = smdebug({"watch", file, "--timeout", "60"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_EQ(spoken.err, "smdebug: no run at '" + file +
+                            "': it is a file; pass the folder of the run\n");
+}
+
+TEST(JudgingCommands, AProfilerRuleIsNamedAsOneThatIsNotRun) {
+  TemporaryFolder folder;
+  const Spoken spoken =
+      smdebug({"check", folder.path("run"), "--rule", "profiler_report"});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, AllOf(HasSubstr("'profiler_report'"),
+                                HasSubstr("does not run profiler rules")));
+}
+
+}  // namespace
+}  // namespace smdebug
