@@ -95,8 +95,8 @@ constexpr const char* kLossAdvice =
     ": pass a loss module to hook.register_loss(loss_fn) and call it, or save "
     "the loss of a function with hook.record_tensor_value(\"loss\", loss)";
 
-// `hides_patterns`: there are none, or they are those of the framework, which a
-// user does not know.
+// `hides_patterns`: there are none, or they are those of the framework or,
+// under `smdebug run`, of a rule, which a user does not know.
 std::string nothing_found(const Collection& collection,
                           const std::vector<std::string>& names,
                           bool hides_patterns, bool is_losses_of_torch,
@@ -303,8 +303,8 @@ MatchSummary summarize_matches(const SlotTable& slots,
         !joined.contains(collection.name()))
       summary.warnings.push_back(
           {collection.name() + " " + sought(collection.tensors),
-           nothing_found(collection, names, may_match_later, is_losses_of_torch,
-                         at_end),
+           nothing_found(collection, names, may_match_later || is_launched(),
+                         is_losses_of_torch, at_end),
            may_match_later,
            is_losses_of_torch
                ? std::string("no loss was seen in it") + kLossAdvice

@@ -335,6 +335,23 @@ TEST_F(SessionPlanTest, TellsOfABuiltInCollectionWithoutPatternsAtTheEnd) {
                                      "no tensor of the run belongs to it"));
 }
 
+TEST_F(SessionPlanTest, HidesThePatternsOfARuleUnderSmdebugRun) {
+  setenv("SMDEBUG_RUN", "{}", 1);
+  config_.save_all = false;
+  config_.collections = {{{"labels", {"^(?!.*MSELoss_).*Loss_input_1$"}, {}}}};
+  config_.include_collections = {"labels"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "MSELoss_input_1", {1});
+  ASSERT_TRUE(session->close().ok());
+  unsetenv("SMDEBUG_RUN");
+  EXPECT_THAT(log_.text(),
+              HasSubstr("collection 'labels' should be saved, but no tensor of "
+                        "the first saved step belongs to it; names that were "
+                        "seen are"));
+  EXPECT_THAT(log_.text(), ::testing::Not(HasSubstr("(?!")));
+}
+
 TEST_F(SessionPlanTest, TellsNothingOfAnOptionalCollectionThatFindsNothing) {
   config_.save_all = false;
   Collection rare{{"rare", {"^attention"}, {}}, {}, {}};
