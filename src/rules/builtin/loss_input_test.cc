@@ -342,7 +342,7 @@ TEST(LossInput, WaitsForAsManyStepsAsItIsToldTo) {
 
 // One loss of Keras and one of the script.
 TEST(LossInput, NamesTheLossesOfWhichNothingIsKnown) {
-  RunFacts facts = facts_with(cross_entropy());
+  RunFacts facts = facts_with(cross_entropy(), 20);
   facts.losses.push_back({"other_loss", "own_loss", "", {}, {}});
   RuleHarness rule("LossInput");
   EXPECT_EQ(rule.fires_with(10, {facts}), -1);
