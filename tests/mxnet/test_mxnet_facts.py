@@ -168,3 +168,35 @@ def test_the_weights_are_the_same_to_the_bit_with_and_without_a_hook(out_dir):
         ]
         for ours, plain in zip(runs[0][2], runs[1], strict=True):
             np.testing.assert_array_equal(ours, plain)
+
+
+# --- a registered block that no trainer updates ---
+
+
+def test_a_trainer_of_another_net_is_named_at_the_end(out_dir, caplog):
+    def made(prefix):
+        net = stack("relu", 1, 4, 1, prefix=prefix)
+        net.initialize()
+        return net
+
+    registered, other = made("registered_"), made("other_")
+    hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=1))
+    hook.register_block(registered)
+    x = mx.nd.array(inputs()[:BATCH])
+    registered(x)
+    other(x)
+    trainer = gluon.Trainer(other.collect_params(), "sgd")
+    for _ in range(2):
+        with autograd.record():
+            value = (other(x) + registered(x)).mean()
+        value.backward()
+        trainer.step(BATCH)
+    hook.close()
+    (text,) = [each.getMessage() for each in caplog.records if "no trainer acted" in each.message]
+    assert "such as 'other_dense0_weight'" in text
+    assert "hook.register_block(net) with the net that the trainer updates" in text
+
+
+def test_a_trainer_of_a_further_net_beside_the_registered_one_is_not_named(out_dir, caplog):
+    trained(out_dir, gluon.loss.L2Loss(), inputs(), amounts())
+    assert "no trainer acted" not in caplog.text

@@ -112,6 +112,17 @@ def test_data_of_another_kind_is_a_mistake_of_the_call(name, value, error, words
     assert words in str(raised.value)
 
 
+def test_a_hook_in_place_of_a_list_of_callbacks_is_named(out_dir):
+    for train_with in (
+        lambda hook: xgboost.train({}, binary(), 1, callbacks=hook),
+        lambda hook: xgboost.XGBRegressor(callbacks=hook).fit(rows(), np.arange(60)),
+    ):
+        hook = smd.Hook(out_dir)
+        with pytest.raises(SMDebugTypeError, match=r"pass callbacks=\[hook\]"):
+            train_with(hook)
+        hook.close()
+
+
 def test_hyperparameters_must_be_a_dict(out_dir):
     with pytest.raises(SMDebugTypeError, match="hyperparameters must be a dict"):
         smd.Hook(out_dir, hyperparameters=[("eta", 1)])
@@ -122,7 +133,7 @@ def test_a_linear_model_has_coefficients_and_no_trees(out_dir):
     hook = whole_hook(out_dir, dtrain, dval)
     booster = train(hook, {"booster": "gblinear", "objective": "binary:logistic"}, dtrain, dval)
     skipped = skipped_of(hook)
-    assert set(skipped) == {"trees"} and "not supported" in skipped["trees"]
+    assert skipped == {"trees": "booster=gblinear is a linear model and has no trees"}
     trial = smd.create_trial(out_dir)
     scores = booster.get_score(importance_type="weight")
     total = sum(abs(score) for score in scores.values())

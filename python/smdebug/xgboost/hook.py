@@ -7,7 +7,7 @@ tensors of a round, model_tensors.py reads them from the model.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import xgboost
@@ -248,6 +248,10 @@ class Hook(BaseHook, TrainingCallback):
                 "pass include_workers='all' to the hooks of all of them"
             )
         return False
+
+    def __iter__(self) -> NoReturn:
+        """Raises SMDebugTypeError: XGBoost takes a list of callbacks."""
+        raise SMDebugTypeError("callbacks must be a list, found the hook: pass callbacks=[hook]")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles as a callback of XGBoost that does nothing: an estimator is pickled with its

@@ -64,8 +64,10 @@ def newest_trees(booster: xgboost.Booster) -> list[tuple[str, np.ndarray]]:
     `Tree` and `Node` are int64, `Split`, `Gain` and `Cover` float64, the other columns text; a
     missing text is `nan`. Trees are numbered over the whole model.
 
-    Raises ImportError without pandas, and XGBoost's error for a model without trees.
+    Raises ImportError without pandas, and ValueError for a model without trees.
     """
+    if _booster_kind(booster) == "gblinear":
+        raise ValueError("booster=gblinear is a linear model and has no trees")
     table = booster[booster.num_boosted_rounds() - 1].trees_to_dataframe()
     table = table.sort_values(["Tree", "Node"], kind="stable")
     # A model of one round numbers its trees from 0.

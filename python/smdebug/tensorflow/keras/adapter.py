@@ -40,6 +40,7 @@ class KerasAdapter:
         self._armed: Any = None  # the model that Keras passed last
         self._depth = 0  # how many of fit, evaluate and predict are running
         self._has_own_mode = False
+        self._was_attached = False  # Keras has passed a model
         self._series: StepSeries | None = None
         self._facts: KerasFacts | None = None
         # Made once, because every batch enters them.
@@ -74,6 +75,7 @@ class KerasAdapter:
             return
         if self._armed is model:
             _logger.warning("the hook is among the callbacks twice; once is enough")
+        self._was_attached = True
         if self._armed is None:
             self._depth = 0  # an exception may have ended an earlier call
         self._armed = model
@@ -119,6 +121,17 @@ class KerasAdapter:
             watched.uninstall()
 
     # --- queries ---
+
+    def why_no_batch(self) -> str:
+        """Returns why no step has begun, and what to do; empty if the hook has no model."""
+        if self._was_attached:
+            return "Keras ran no batch with the hook: look whether the data are empty"
+        if self._registered:
+            return (
+                "no batch of a registered model ran: register the model that you train, and train "
+                "it with fit or train_on_batch, or wrap the tape of a loop by hook.wrap_tape(tape)"
+            )
+        return ""
 
     def is_counting(self) -> bool:
         """Returns whether Keras runs a step, or a `fit`, `evaluate` or `predict`, at present."""

@@ -59,8 +59,9 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
     patterned_collections = ACTIVATION_COLLECTIONS
     vetoes: tuple[str, ...] = ("raise", "stop")
     advice: str = (
-        "pass the hook as model.fit(callbacks=[hook]), or call hook.wrap_tape(tape) in each step "
-        "of a loop"
+        "pass the hook as model.fit(callbacks=[hook]), call hook.register_model(model) before a "
+        "loop of train_on_batch or test_on_batch, or write 'with hook.wrap_tape(tf.GradientTape()) "
+        "as tape:' in each step of a loop"
     )
     filling_methods: str = "include(pattern), add(variable) or add_keras_layer(layer)"
     # A hook that was unpickled has no adapters and does nothing.
@@ -263,6 +264,22 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
             if not isinstance(value, UserValue):
                 raise
             self._skip(tensor_name, str(mistake))
+
+    def _why_no_step(self) -> str:
+        if self._tapes and self._tapes.has_wrapped:
+            return (
+                "a tape was wrapped, but never entered: write 'with "
+                "hook.wrap_tape(tf.GradientTape()) as tape:'"
+            )
+        return (self._keras and self._keras.why_no_batch()) or self.advice
+
+    def _report_unrecorded_parts(self) -> None:
+        if self._tapes and self._tapes.has_begun and not self._tapes.has_gradients:
+            self._report_end(
+                "tape.gradient was called on no wrapped tape, so that neither losses nor gradients "
+                "nor weights were recorded",
+                "wrap the tape of the training, and call tape.gradient(loss, variables) on it",
+            )
 
     def _module_patterns(self, collection):
         layers = self._keras.named_layers() if self._keras else []

@@ -49,6 +49,9 @@ class TapeAdapter:
     """
 
     def __init__(self, context: CaptureContext, is_counted_elsewhere: Callable[[], bool]) -> None:
+        self.has_wrapped: bool = False  # a tape
+        self.has_begun: bool = False  # a step
+        self.has_gradients: bool = False  # of a wrapped tape, in any step
         self._sink, self._plan, self._session = context
         self._is_counted_elsewhere = is_counted_elsewhere
         self._tapes = threading.local()
@@ -75,6 +78,7 @@ class TapeAdapter:
         SMDebugTypeError for anything else."""
         if not tapes.is_tape(tape):
             raise SMDebugTypeError(f"wrap_tape takes a tf.GradientTape, found {shown(tape)}")
+        self.has_wrapped = True
         tapes.watch(tape, self)
 
     def watch_optimizer(self, optimizer: Any) -> None:
@@ -144,6 +148,7 @@ class TapeAdapter:
     def gradients_taken(self, tape: Any, target: Any, sources: Any, gradients: Any) -> Any:
         """Records a call of `tape.gradient(target, sources)` and its result. Returns the gradients
         to use, which have the same values."""
+        self.has_gradients = True
         step = tape.smdebug_step
         if step is None or not self._sink.is_recording:
             return gradients
@@ -170,6 +175,7 @@ class TapeAdapter:
             if not self._session.has_worker(replica):
                 self._warn_not_recorded(strategy)
                 return None
+        self.has_begun = True
         if tf.executing_eagerly():
             return EagerStep(self._steps, self._steps.begin(replica), replica)
         return self._new_graph_step(replica)
