@@ -103,6 +103,13 @@ class FeatureImportanceOverweight : public Rule {
 
   Outcome finish() override {
     if (has_judged() || most_features_ == 0) return no_finding();
+    if (has_signs_) {
+      return Error{Error::Code::unsupported,
+                   "nothing to judge: the importances have signs: they are the "
+                   "coefficients of a linear model (booster=gblinear), which "
+                   "depend on the units of the features; the rule judges those "
+                   "of trees"};
+    }
     return Error{Error::Code::not_found,
                  "nothing to judge: " + why_nothing_was_judged()};
   }
@@ -156,6 +163,10 @@ class FeatureImportanceOverweight : public Rule {
   std::optional<Finding> judge(std::vector<Importance>& importances) {
     std::ranges::stable_sort(importances, std::ranges::greater(),
                              &Importance::value);
+    if (importances.back().value < 0) {
+      has_signs_ = true;
+      return std::nullopt;
+    }
     double sum = 0, largest = 0;
     for (std::size_t i = 0; i < importances.size(); ++i) {
       sum += importances[i].value;
@@ -202,6 +213,7 @@ class FeatureImportanceOverweight : public Rule {
   std::size_t nfeatures_;
   TensorSelector selector_;
   std::size_t most_features_ = 0;
+  bool has_signs_ = false;  // as the coefficients of a linear model have
 };
 
 }  // namespace

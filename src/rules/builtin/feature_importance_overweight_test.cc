@@ -136,5 +136,13 @@ TEST(FeatureImportanceOverweight, LeavesOutNanAndSumsThatAreNotPositive) {
   EXPECT_EQ(rule.verdict().observations_judged, 0u);
 }
 
+// The shares of their magnitudes, such as 0.4 and -0.3.
+TEST(FeatureImportanceOverweight, JudgesNoCoefficientsOfALinearModel) {
+  RuleHarness rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
+  EXPECT_FALSE(rule.fires_at(importances(0, {0.9, -0.05, -0.05})));
+  EXPECT_THAT(rule.finish().message, HasSubstr("booster=gblinear"));
+  EXPECT_TRUE(rule.verdict().lacks_data);
+}
+
 }  // namespace
 }  // namespace smdebug
