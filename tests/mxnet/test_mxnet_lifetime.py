@@ -2,6 +2,8 @@
 logs a forgotten registration."""
 
 import gc
+import os
+import signal
 import weakref
 
 from mxnet import gluon
@@ -22,6 +24,19 @@ def test_a_cell_that_runs_again_keeps_no_former_net(tmp_path):
     for i in range(2):
         trial = smd.create_trial(str(tmp_path / str(i)))
         assert trial.steps() == [0, 1] and trial.loaded_all_steps
+
+
+def test_a_training_that_is_terminated_has_all_steps_that_ended(out_dir, forked):
+    def training():
+        Training(smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP)).steps(3)
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pause()
+
+    assert forked(training) == -signal.SIGTERM
+    trial = smd.create_trial(out_dir)
+    # The third step would end where the next one begins.
+    assert trial.steps() == trial.tensor("net_dense0_weight").steps() == [0, 1]
+    assert not trial.loaded_all_steps
 
 
 def test_no_array_is_read_when_a_net_is_collected_with_its_hook(tmp_path, monkeypatch):

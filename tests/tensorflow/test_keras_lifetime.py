@@ -1,7 +1,9 @@
 """A hook leaves no trace in saved models, and logs that it was never passed to a training."""
 
 import gc
+import os
 import pickle
+import signal
 import weakref
 
 import numpy as np
@@ -20,6 +22,28 @@ def make_model():
         "adam", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), run_eagerly=False
     )
     return model
+
+
+class Terminates(tf.keras.callbacks.Callback):
+    """Sends SIGTERM to this process at the end of a batch."""
+
+    def on_train_batch_end(self, batch, logs=None):
+        if batch == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pause()
+
+
+# The first test: TensorFlow waits for ever in a fork of a process in which it has computed.
+def test_a_fit_that_is_terminated_has_all_steps_that_ended(out_dir, forked):
+    def training():
+        hook = smd.KerasHook(out_dir, save_all=True, save_config=EVERY_STEP)
+        how = {"batch_size": 8, "verbose": 0, "callbacks": [hook, Terminates()]}
+        make_model().fit(*digits(64), **how)
+
+    assert forked(training) == -signal.SIGTERM
+    trial = read(out_dir)
+    assert trial.tensor("loss").steps(mode=smd.modes.TRAIN) == [0, 1, 2]
+    assert not trial.loaded_all_steps
 
 
 @pytest.mark.parametrize("how", ["file", "pickle", "weights"])

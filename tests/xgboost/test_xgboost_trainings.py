@@ -2,7 +2,9 @@
 
 import gc
 import json
+import os
 import pickle
+import signal
 import weakref
 
 import numpy as np
@@ -26,17 +28,22 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_model_and_its_results_are_the_same_without_a_hook(kind, out_dir):
+def test_the_model_its_results_and_warnings_are_the_same_without_a_hook(kind, out_dir, warned):
     params = BINARY | KINDS[kind]
-    models, results = [], []
+    models, results, warnings = [], [], []
     for with_hook in (False, True):
         dtrain, dval, result = binary(), binary(1, 20), {}
-        hook = whole_hook(out_dir, dtrain, dval) if with_hook else None
-        booster = train(hook, params, dtrain, dval, rounds=6, evals_result=result)
-        models.append(booster.save_raw("json"))
+        with warned() as texts:
+            hook = whole_hook(out_dir, dtrain, dval) if with_hook else None
+            booster = train(hook, params, dtrain, dval, rounds=6, evals_result=result)
+            models.append(booster.save_raw("json"))
+            if hook:
+                hook.close()
         results.append(result)
+        warnings.append(texts)
     assert models[0] == models[1]
     assert results[0] == results[1]
+    assert warnings[1] <= warnings[0]
     assert hook.status().steps_saved == 6
 
 
@@ -48,6 +55,29 @@ def test_early_stopping_does_not_hide_the_last_round(out_dir):
     hook.close()
     assert booster.num_boosted_rounds() < 50
     assert smd.create_trial(out_dir).steps() == list(range(booster.num_boosted_rounds()))
+
+
+class Terminates(xgboost.callback.TrainingCallback):
+    """Sends SIGTERM to this process at the end of a round."""
+
+    def after_iteration(self, model, epoch, evals_log):
+        if epoch == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pause()
+        return False
+
+
+def test_a_training_that_is_terminated_has_all_rounds_that_ended(out_dir, forked):
+    matrix = binary()  # here, because OpenMP has no threads after a fork
+
+    def training():
+        hook = smd.Hook(out_dir, save_config=EVERY_ROUND)
+        xgboost.train(BINARY, matrix, 9, evals=[(matrix, "train")], callbacks=[hook, Terminates()])
+
+    assert forked(training) == -signal.SIGTERM
+    trial = smd.create_trial(out_dir)
+    assert trial.tensor("train-logloss").steps() == [0, 1, 2, 3]
+    assert not trial.loaded_all_steps
 
 
 def test_a_custom_metric_is_a_metric(out_dir):
