@@ -14,6 +14,12 @@ ODD = (
 )
 
 
+OWN = {
+    "step_on": ["forward", "optimizer", "sometimes", None],
+    "gradients": ["final", "backward", "sometimes", None],
+}
+
+
 def trained(hook, configuration):
     """The weights after four steps, in which the script also edits the hook and saves tensors."""
     torch.manual_seed(1)
@@ -42,7 +48,7 @@ def plain():
 
 @pytest.mark.parametrize("seed", seeds(60))
 def test_a_training_is_the_same_whatever_its_hook_is_told(seed, tmp_path, plain):
-    configuration = Configuration(seed, ODD)
+    configuration = Configuration(seed, ODD, OWN)
     hook = configuration.hook(smd.Hook, str(tmp_path / "run"))
     configuration.edit(hook)
     assert trained(hook, configuration) == plain

@@ -267,6 +267,8 @@ def test_what_rules_look_at_is_saved_as_statistics_and_the_users_wish_stays(out_
         (["NoSuchRule"], "record", Exception, "NoSuchRule"),
         ([("ExplodingTensor", {"only": True})], "record", SMDebugValueError, "only"),
         ([3], "record", SMDebugTypeError, "3"),
+        (3, "record", SMDebugTypeError, "rules must be a list of rules, found 3"),
+        (int, "record", SMDebugTypeError, "found <class 'int'>"),
         ([(LossRises, {"speed": 1})], "record", SMDebugValueError, "speed"),
         (["ExplodingTensor"], "explode", SMDebugValueError, "explode"),
         (["ExplodingTensor"], 7, SMDebugTypeError, "7"),

@@ -12,6 +12,9 @@ ODD = (
 )
 
 
+OWN = {"step_on": ["forward", "optimizer", "sometimes", None]}
+
+
 def trained(hook, configuration):
     """The parameters after four steps, in which the script also edits the hook and saves."""
     training = Training(hook)
@@ -35,7 +38,7 @@ def plain():
 # The first has no text among the patterns of losses.
 @pytest.mark.parametrize("seed", [715805045, *seeds(40)])
 def test_a_training_is_the_same_whatever_its_hook_is_told(seed, out_dir, plain):
-    configuration = Configuration(seed, ODD)
+    configuration = Configuration(seed, ODD, OWN)
     hook = configuration.hook(smd.Hook, out_dir)
     configuration.edit(hook)
     assert trained(hook, configuration) == plain

@@ -5,6 +5,7 @@ call may raise: the training ends as it does without a hook.
 """
 
 import contextlib
+import json
 import random
 import traceback
 
@@ -13,6 +14,7 @@ import numpy as np
 from smdebug import ReductionConfig, SaveConfig, SaveConfigMode, modes
 from smdebug.collection import Collection as PlainCollection
 from smdebug.exceptions import SMDebugError
+from smdebug.rules import Rule, builtin
 
 NAMES = (
     "all default weights biases gradients losses metrics outputs inputs layers labels trees "
@@ -22,6 +24,7 @@ PATTERNS = ("relu", ".*", "weight$", "^no such", "(?i)LOSS", "[0-9]{1,2}", "(", 
 FLAGS = (True, False, 1, 0, "true", "no", "perhaps", None, [], ["true"], np.True_, np.ones(2))
 NUMBERS = (0, 1, 2, 3, 5, -1, "2", "often", 2.0, None, 10**30)
 REDUCTIONS = ("min", "max", "mean", "median", "std", "prod", "l1", "typo")
+CHOICES = ("constant", "crc32c", "forward", "optimizer", "final", "backward", "one", "all", "x", 5)
 
 
 def seeds(count):
@@ -30,19 +33,53 @@ def seeds(count):
     return [source.randrange(2**32) for _ in range(count)]
 
 
-class Configuration:
-    """A random configuration. `hook(make, out_dir)` returns a hook, made from the first arguments
-    that the constructor accepts; `edit(hook)` changes its configuration."""
+class Breaks(Rule):
+    """A rule of the user that fails."""
 
-    def __init__(self, seed, odd=()):
+    def invoke_at_step(self, step):
+        raise KeyError(step)
+
+
+# None of these fires, so that no answer changes the training.
+RULES = (
+    "ExplodingTensor",
+    "NoSuchRule",
+    ("ExplodingTensor", {"only_nan": "true"}),
+    ("ExplodingTensor", {"nosuch": 1}),
+    ("ExplodingTensor", {"collection_names": "flatten"}),
+    ("ExplodingTensor", {"tensor_regex": "("}),
+    builtin("ExplodingTensor"),
+    Breaks,
+    (Breaks, {"nosuch": 1}),
+    Rule,
+    5,
+    (),
+    None,
+)
+ANSWERS = ("record", "stop", "raise", "skip_step", "perhaps", lambda verdict: None, None, 5)
+
+
+class Configuration:
+    """A random configuration. `hook(make, out_dir)` returns a hook of the class `make`, made from
+    the first arguments that the constructor accepts, or from the first JSON file; `edit(hook)`
+    changes its configuration.
+
+    `own` has the arguments that only this framework's hook takes: name -> values.
+    """
+
+    def __init__(self, seed, odd=(), own=None):
         print("seed", seed)
         self._random = random.Random(seed)
         self._odd = odd  # functions of a hook's collection that add members in a framework's way
+        self._own = own or {}
 
     def hook(self, make, out_dir):
+        is_from_file = self._random.random() < 0.25
         while True:
             with self._mistakes():
-                return make(out_dir, **self._arguments())
+                if is_from_file:
+                    return make.create_from_json_file(self._file(out_dir))
+                return make(out_dir, **self._arguments(out_dir))
 
     def edit(self, hook):
         for _ in range(self._random.randrange(8)):
@@ -79,7 +116,7 @@ class Configuration:
     def _some(self, values, most=3):
         return [self._pick(values) for _ in range(self._random.randrange(most + 1))]
 
-    def _arguments(self):
+    def _arguments(self, out_dir):
         makers = {
             "export_tensorboard": lambda: self._pick(FLAGS),
             "dry_run": lambda: self._pick(FLAGS),
@@ -92,8 +129,58 @@ class Configuration:
             ),
             "include_workers": lambda: self._pick(["one", "all", "two"]),
         }
+        rarer = {
+            "tensorboard_dir": lambda: self._pick([None, f"{out_dir}-board", "", 5]),
+            "checksum": lambda: self._pick(CHOICES),
+            "max_run_bytes": lambda: self._pick([*NUMBERS, 10**4, 2**63 - 1]),
+            "keep_every": lambda: self._pick(NUMBERS),
+            "private": lambda: self._pick(FLAGS),
+            "rules": lambda: self._pick([self._some(RULES), self._pick(RULES)]),
+            "on_fire": lambda: self._pick(ANSWERS),
+            **{
+                name: lambda values=values: self._pick(values) for name, values in self._own.items()
+            },
+        }
         wanted = [name for name in makers if self._random.random() < 0.35]
-        return {name: makers[name]() for name in wanted}
+        wanted += [name for name in rarer if self._random.random() < 0.15]
+        return {name: (makers | rarer)[name]() for name in wanted}
+
+    def _file(self, out_dir):
+        """The path of a JSON file."""
+        listed = [self._pick([5, "weights", {"CollectionName": self._pick([*NAMES, 5])}])]
+        for name in self._some(NAMES):
+            parameters = {"include_regex": self._some(PATTERNS), **self._parameters()}
+            listed.append({"CollectionName": name, "CollectionParameters": parameters})
+        whole = {
+            "LocalPath": out_dir,
+            "HookParameters": self._pick([None, 5, *[self._parameters() for _ in range(6)]]),
+            "CollectionConfigurations": self._pick([None, 5, listed, *[listed[1:]] * 4]),
+        }
+        path = f"{out_dir}.json"
+        with open(path, "w") as file:
+            json.dump(whole, file, default=str)
+        return path
+
+    def _parameters(self):
+        """Parameters of a hook or a collection as a JSON file has them, few at a time."""
+        values = {
+            "include_regex": [",".join(self._some(PATTERNS)), self._some(PATTERNS)],
+            "include_collections": [",".join(self._some(NAMES)), self._some(NAMES)],
+            "reductions": [",".join(self._some(REDUCTIONS)), self._some(REDUCTIONS)],
+            "save_steps": [self._some(NUMBERS), "1,2", "a"],
+            "typo": [1],
+        }
+        for name in ("save_interval", "start_step", "end_step", "max_run_bytes", "keep_every"):
+            values[name] = NUMBERS
+        for mode in ("train", "eval", "global", "perhaps"):
+            values[f"{mode}.save_interval"] = NUMBERS
+        for name in ("checksum", "step_on", "gradients", "include_workers"):
+            values[name] = CHOICES
+        for name in ("save_all", "save_raw_tensor", "save_shape", "save_histogram", "dry_run"):
+            values[name] = FLAGS
+        for name in ("private", "export_tensorboard"):
+            values[name] = FLAGS
+        return {name: self._pick(values[name]) for name in self._random.sample(sorted(values), 3)}
 
     def _window(self):
         keys = ("save_interval", "start_step", "end_step")

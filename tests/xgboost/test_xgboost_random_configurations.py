@@ -5,7 +5,15 @@ import xgboost
 from random_configurations import Configuration, seeds
 
 import smdebug.xgboost as smd
-from conftest import BINARY, binary, train
+from conftest import BINARY, binary, rows, train
+
+DATA = [None, binary(), binary(1, 5), xgboost.DMatrix(rows(1)), xgboost.DMatrix(rows(features=2))]
+DATA += [rows(), ("/no/such/file", "csv"), ("x", "parquet"), 5]
+OWN = {
+    "hyperparameters": [None, {}, {"eta": 0.3, "x": "text"}, {"x": object(), 5: [1]}, [1], 5],
+    "train_data": DATA,
+    "validation_data": DATA,
+}
 
 
 class Script(xgboost.callback.TrainingCallback):
@@ -43,7 +51,7 @@ def plain():
 
 @pytest.mark.parametrize("seed", seeds(40))
 def test_a_training_is_the_same_whatever_its_hook_is_told(seed, out_dir, plain):
-    configuration = Configuration(seed)
+    configuration = Configuration(seed, own=OWN)
     hook = configuration.hook(smd.Hook, out_dir)
     configuration.edit(hook)
     assert trained_with(hook, configuration) == plain

@@ -15,7 +15,7 @@ from smdebug.exceptions import (
 )
 from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
-from smdebug.rules.builtin_rule import Verdict
+from smdebug.rules.builtin_rule import BuiltinRule, Verdict
 from smdebug.rules.judge import LiveJudge
 from smdebug.rules.rule import Rule
 from smdebug.rules.rule_specs import core_rule, request_tensors
@@ -58,7 +58,7 @@ class StepMonitor:
     ) -> None:
         self._on_fire = checked_answer(on_fire, vetoes)
         self._vetoes = vetoes
-        self._rules = [rules] if isinstance(rules, (str, tuple)) else list(rules)
+        self._rules = _listed(rules)
         self._out_dir = out_dir
         self._core = _core.StepMonitor()
         self._add_worker()
@@ -148,6 +148,16 @@ class StepMonitor:
             self._fired.add(rule)
             # The message of a rule in Python begins with its name.
             _logger.warning("%s: %s", rule, verdict["message"].removeprefix(f"{rule}: "))
+
+
+def _listed(rules: Any) -> list[Any]:
+    """Returns `rules` as a list; a single rule is one. Raises SMDebugTypeError for what is none."""
+    if isinstance(rules, (str, tuple, BuiltinRule)) or inspect.isclass(rules):
+        return [rules]
+    try:
+        return list(rules)
+    except TypeError:
+        raise SMDebugTypeError(f"rules must be a list of rules, found {shown(rules)}") from None
 
 
 def checked_answer(answer: str | Callable[[Verdict], str | None], vetoes: Sequence[str]) -> Any:
