@@ -109,6 +109,88 @@ def test_a_log_softmax_over_the_batch_is_seen():
         assert one.values == ""
 
 
+@pytest.mark.parametrize(
+    "select",
+    [
+        lambda p, rows: p[rows],
+        lambda p, rows: p[:6],
+        lambda p, rows: p[rows].double(),
+        lambda p, rows: p[None, :6].squeeze(0),
+        lambda p, rows: p.T.T[rows].clone(),
+    ],
+    ids=["mask", "slice", "cast", "new dimension", "transposed twice"],
+)
+@pytest.mark.parametrize("function", ["log_softmax", "log of softmax"])
+def test_a_softmax_over_the_batch_is_seen_before_a_selection_of_the_rows(select, function):
+    rows = torch.arange(8) < 6
+
+    def loss_over(dim):
+        def loss_of(p):
+            logs = p.log_softmax(dim) if function == "log_softmax" else p.softmax(dim).log()
+            return functional.nll_loss(select(logs, rows), classes(6))
+
+        return the_input(loss_of)
+
+    faulty = loss_over(0)
+    assert (faulty.values, faulty.shape) == ("log_probabilities_of_batch", [8, 4])
+    for dim in (1, -1):
+        assert loss_over(dim).values in ("", "log_probabilities")
+
+
+def test_a_log_softmax_over_a_third_dimension_is_seen():
+    def loss_over(dim):
+        def loss_of(p):
+            images = p.unsqueeze(2) * torch.rand(1, 1, 3)
+            return functional.nll_loss(images.log_softmax(dim), classes()[:, None].expand(8, 3))
+
+        return the_input(loss_of)
+
+    for dim in (2, -1):
+        assert loss_over(dim).values == "log_probabilities_of_others"
+        assert loss_over(dim).shape == [8, 4, 3]
+    assert loss_over(0).values == "log_probabilities_of_batch"
+    assert loss_over(1).values == ""
+
+
+def test_classes_that_lie_in_another_dimension_are_found():
+    def loss_over(dim):
+        def loss_of(p):
+            tokens = p.view(2, 4, 4)[:, :3]
+            return functional.nll_loss(tokens.log_softmax(dim).reshape(-1, 4), classes(6))
+
+        return the_input(loss_of)
+
+    assert loss_over(2).values == ""
+    assert loss_over(1).values == "log_probabilities_of_others"
+    # Probabilities (class, sample), turned for the loss.
+    one = the_input(lambda p: functional.nll_loss(p.T.log_softmax(0).T, classes()))
+    assert one.values == ""
+
+
+def test_a_selection_of_classes_is_no_softmax_over_the_batch():
+    one = the_input(lambda p: functional.nll_loss(p.log_softmax(1)[:, :3], classes() % 3))
+    assert one.values == ""
+    half = the_input(lambda p: functional.nll_loss((p * 9).bfloat16().log_softmax(1), classes()))
+    assert half.values == ""
+
+
+def test_a_softmax_over_the_batch_without_a_logarithm_is_one_without_a_logarithm():
+    one = the_input(lambda p: functional.nll_loss(p.softmax(0), classes()))
+    assert (one.activation, one.values) == ("Softmax", "probabilities")
+
+
+@pytest.mark.parametrize(
+    "dim, values", [(0, "log_probabilities_of_batch"), (1, "log_probabilities")]
+)
+def test_a_divergence_is_given_a_log_softmax_over_the_batch(out_dir, dim, values):
+    target = torch.rand(8, 4).softmax(1)
+    criterion = nn.KLDivLoss(reduction="batchmean")
+    hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=1))
+    hook.register_loss(criterion)
+    reported = facts_after(hook, Net(), lambda p: criterion(p.log_softmax(dim), target), 3)
+    assert reported[-1].facts.losses[0].input.values == values
+
+
 def test_a_missing_log_softmax_is_seen_before_a_negative_log_likelihood():
     one = the_input(lambda p: functional.nll_loss(p, classes()))
     assert (one.function, one.activation, one.values) == ("nll_loss", "Linear", "scores")

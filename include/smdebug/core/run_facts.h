@@ -119,8 +119,9 @@ struct LossInputFacts {
   // any matrix product or convolution.
   std::string activation;
   // The kind of its elements: "probabilities", "log_probabilities",
-  // "scores" (neither), or "log_probabilities_of_batch", whose sum over the
-  // samples, not over the classes, is 1.
+  // "scores" (neither), "log_probabilities_of_batch", whose sum over the
+  // samples, not over the classes, is 1, or "log_probabilities_of_others", with
+  // a sum of 1 over some other dimension.
   std::string values;
   std::optional<double> ignored;  // the smallest share of ignored labels
   // Steps in which samples with different targets had the same output.

@@ -214,6 +214,10 @@ class LossInputs:
             return
         measured = _of_values(key[1], given, target, *_producer(given.grad_fn))
         measured.target_shape = list(target.shape)
+        softmax = _computing(given.grad_fn)
+        are_of_classes = given.shape == target.shape and _sum_to_one(_rows_of_classes(target))
+        if key[1] == "kl_div" and _name(softmax) == "LogSoftmax" and are_of_classes:
+            measured.values = _normalized_otherwise(given, softmax) or measured.values
         self._add(key, measured, module.reduction, None)
 
     def _add(
@@ -295,12 +299,24 @@ def _producer(node: Any) -> tuple[str, bool]:
     return ("" if "::" in name else name), is_whole
 
 
-def _log_softmax_of(node: Any) -> Any:
-    """The log-softmax whose result the node received unchanged, or None."""
-    node = _below(node)
-    while _name(node) in ("View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze"):
+def _computing(node: Any) -> Any:
+    """The node that computed the elements that `node` passes on."""
+    while _name(node) in _PASSING:
         node = _below(node)
+    return node
+
+
+def _log_softmax_of(node: Any) -> Any:
+    """The log-softmax of which the node received elements, or None."""
+    node = _computing(_below(node))
     return node if _name(node) == "LogSoftmax" else None
+
+
+def _softmax_of_log(node: Any) -> Any:
+    """The softmax of whose elements a script has computed the logarithm, or None."""
+    log = _computing(node)
+    softmax = _computing(_below(log)) if _name(log) == "Log" else None
+    return softmax if _name(softmax) == "Softmax" else None
 
 
 def _losses_in(start: Any) -> list[tuple[str, Any, Any]]:
@@ -403,6 +419,11 @@ def _of_node(kind: str, node: Any, log_softmax: Any) -> _Input | None:
     measured = _of_values(kind, given, target, *_producer(_below(node)))
     if kind == "nll_loss":
         measured.ignored = _ignored(node, target)
+        softmax = _softmax_of_log(_below(node))
+        values = "" if softmax is None else _normalized_otherwise(given, softmax)
+        if values:
+            measured.values = values
+            measured.shape = list(saved_tensor(softmax, "result").shape)
     elif kind in ELEMENTWISE:
         measured.shape, measured.target_shape = _shapes(node, given, target)
     return measured
@@ -420,10 +441,13 @@ def _of_cross_entropy(node: Any, log_softmax: Any) -> _Input | None:
         measured.values = "log_probabilities"
     elif activation == "Softmax" and _were_probabilities(rows):
         measured.values = "probabilities"
-    if node is not None and dim == 0 and result.dim() > 1 and len(result) > 1:
-        measured.values = "log_probabilities_of_batch"
-    target = None if node is None else saved_tensor(node, "target")
-    if target is not None and is_plain(target):
+    if node is None:
+        return measured
+    given, target = saved_tensor(node, "self"), saved_tensor(node, "target")
+    if is_plain(given):
+        measured.values = _normalized_otherwise(given, log_softmax) or measured.values
+        rows = _rows_of_classes(given)
+    if is_plain(target):
         measured.ignored = _ignored(node, target)
         measured.target = target.detach()
         labels = target.detach().reshape(-1)[: len(rows)]
@@ -431,14 +455,31 @@ def _of_cross_entropy(node: Any, log_softmax: Any) -> _Input | None:
     return measured
 
 
+def _normalized_otherwise(given: torch.Tensor, softmax: Any) -> str:
+    """The kind of values that a loss gets from a softmax or log-softmax over another dimension
+    than that of its classes; "" if they sum to 1 over the classes, or if a script may have selected
+    some of the classes: then no dimension has their number."""
+    result = saved_tensor(softmax, "result")
+    rows = _rows_of_classes(given)
+    if not is_plain(result) or rows.shape[1] not in result.shape or _sum_to_one(rows.exp()):
+        return ""
+    is_of_batch = result.dim() > 1 and _signed(softmax._saved_dim) in (0, -result.dim())
+    return "log_probabilities_of_batch" if is_of_batch else "log_probabilities_of_others"
+
+
+def _sum_to_one(rows: torch.Tensor) -> bool:
+    """Whether all rows of probabilities sum to 1, as far as half precision can tell."""
+    return not rows.numel() or (rows.sum(1) - 1).abs().max().item() <= 0.1
+
+
 def _of_values(
     kind: str, given: torch.Tensor, target: torch.Tensor, activation: str, is_whole: bool
 ) -> _Input:
     measured = _Input(list(given.shape), activation=activation, target=target.detach())
     if kind == "nll_loss":
-        rows = _rows(given, 1 if given.dim() > 1 else 0)
+        rows = _rows_of_classes(given)
         labels = target.detach().reshape(-1)[: len(rows)].unsqueeze(1)
-        measured.values = _kind_of_rows(rows)
+        measured.values = "probabilities" if activation == "Softmax" else _kind_of_rows(rows)
     else:
         rows, labels = _samples(given), _samples(target)
         measured.values = _kind_of_elements(kind, rows, activation)
@@ -469,6 +510,11 @@ def _rows(tensor: torch.Tensor, dim: int) -> torch.Tensor:
             least = min(tensor.shape[outer], 2)
             tensor = tensor.narrow(outer, 0, max(least, MOST_ELEMENTS // rest))
     return tensor.movedim(dim, -1).reshape(-1, width).float()
+
+
+def _rows_of_classes(given: torch.Tensor) -> torch.Tensor:
+    """Some of the rows of a negative log-likelihood."""
+    return _rows(given, 1 if given.dim() > 1 else 0)
 
 
 def _samples(tensor: torch.Tensor) -> torch.Tensor:

@@ -58,6 +58,7 @@ enum class InputFault {
   too_few_outputs,
   targets_out_of_reach,
   batch_softmax,
+  other_softmax,
 };
 
 // In the order of `InputFault`.
@@ -127,6 +128,11 @@ const Advice kAdvice[] = {
      .cause = "softmax or log_softmax along dimension 0: each class competes "
               "over the samples of the batch, not each sample over its classes",
      .advice = "apply it along the classes: dim=1, or dim=-1"},
+    {.when = "a softmax over another dimension than the classes",
+     .cause = "softmax or log_softmax along a dimension that the loss does not "
+              "take for the classes: it takes the second one, or the only one",
+     .advice = "apply it along dim=1, and move the classes there first if they "
+               "are elsewhere: x.movedim(-1, 1)"},
     // Those of operations that make a loss not finite, see OperationFacts.
     {.when = "log of 0",
      .cause = "a probability that has become 0, in a loss that takes its "
@@ -249,6 +255,9 @@ std::optional<InputFault> certain_fault(const LossInputFacts& input) {
   if (input.values == "log_probabilities_of_batch") {
     return InputFault::batch_softmax;
   }
+  if (input.values == "log_probabilities_of_others") {
+    return InputFault::other_softmax;
+  }
   if (is_broadcast(input)) return InputFault::broadcast;
   return std::nullopt;
 }
@@ -293,6 +302,11 @@ std::string result_text(const LossInputFacts& input) {
   return fmt::format("the result of '{}'", input.activation);
 }
 
+std::string_view softmax_text(const LossInputFacts& input) {
+  return input.activation == "Log" ? "logarithm of a softmax"
+                                   : "result of a log_softmax";
+}
+
 // The middle of the message: the input of the loss.
 std::string fault_text(InputFault fault, const LossInputFacts& input) {
   switch (fault) {
@@ -335,9 +349,13 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
               : fmt::format(" for the result of '{}'", input.activation),
           range_text(input));
     case InputFault::batch_softmax:
+      return fmt::format("is given the {} along dimension 0 of {}",
+                         softmax_text(input), shape_text(input.shape));
+    case InputFault::other_softmax:
       return fmt::format(
-          "is given the result of a log_softmax along dimension 0 of {}",
-          shape_text(input.shape));
+          "is given the {} of shape {}, and its probabilities do not sum to 1 "
+          "over the classes",
+          softmax_text(input), shape_text(input.shape));
   }
   return "";
 }
@@ -487,9 +505,9 @@ const RuleFactory kLossInput = {
         "probabilities where it expects scores or log-probabilities, the "
         "result of a last layer without softmax or sigmoid where it expects "
         "probabilities, scores where it expects log-probabilities, a softmax "
-        "over one unit or over the batch, or predictions and targets that "
-        "broadcast to all "
-        "pairs. Fires after 5 steps if all labels are ignored, and after 10 if "
+        "over one unit, over the batch or over another dimension than the "
+        "classes, or predictions and targets that broadcast to all pairs. "
+        "Fires after 5 steps if all labels are ignored, and after 10 if "
         "all samples have the same output or at least a tenth of the targets "
         "is out of reach of the last activation, as the labels of three "
         "classes are for one output. Fires at once if an operation of the loss "

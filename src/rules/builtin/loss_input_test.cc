@@ -1,3 +1,6 @@
+#include <string>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,6 +88,23 @@ TEST(LossInput, FindsASoftmaxOverTheBatch) {
               HasSubstr("is given the result of a log_softmax along dimension "
                         "0 of (32, 10), in each of 3 saved steps"));
   EXPECT_THAT(rule.verdict().advice, HasSubstr("dim=1"));
+}
+
+TEST(LossInput, FindsASoftmaxOverAnotherDimensionThanTheClasses) {
+  for (const auto& [activation, softmax] :
+       {std::pair("Linear", "the result of a log_softmax"),
+        std::pair("Log", "the logarithm of a softmax")}) {
+    LossInputFacts input =
+        given_to("nll_loss", activation, "log_probabilities_of_others");
+    input.shape = {32, 10, 5};
+    RuleHarness rule("LossInput");
+    EXPECT_EQ(fires_with(rule, input), 4);
+    EXPECT_THAT(rule.verdict().message,
+                HasSubstr(std::string("is given ") + softmax +
+                          " of shape (32, 10, 5), and its probabilities do "
+                          "not sum to 1 over the classes"));
+    EXPECT_THAT(rule.verdict().advice, HasSubstr("dim=1"));
+  }
 }
 
 TEST(LossInput, NamesTheOperationThatMadeALossNotFinite) {
