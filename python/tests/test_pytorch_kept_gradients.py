@@ -105,6 +105,49 @@ def test_gradients_that_are_cleared_anywhere_are_not_kept(out_dir, clear, place)
     assert answers(out_dir) == [(0, [None]), (1, [False])]
 
 
+class WordVectors(torch.nn.Module):
+    """A model whose gradients are all sparse."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = torch.nn.Embedding(20, 3, sparse=True)
+        self.bags = torch.nn.EmbeddingBag(20, 3, mode="sum", sparse=True)
+
+    def forward(self, numbers):
+        return (self.words(numbers).sum(1) - self.bags(numbers)).sigmoid().sum()
+
+
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.SparseAdam])
+@pytest.mark.parametrize("clear", ["never", "zero_grad", "zeros", "of the model", "None"])
+def test_sparse_gradients_are_followed_too(out_dir, kind, clear):
+    model = WordVectors()
+    optimizer = kind(model.parameters(), lr=0.01)
+    hook = every_step(out_dir, model)
+    for _ in range(UPDATES):
+        if clear in CLEARED:
+            CLEARED[clear](model, optimizer)
+        model(torch.randint(20, (4, 6))).backward()
+        optimizer.step()
+    hook.close()
+    expected = [(5, [True])] if clear == "never" else [(1, [False])]
+    assert answers(out_dir) == [(0, [None]), *expected]
+
+
+@pytest.mark.parametrize("is_cleared", [True, False])
+def test_accumulation_of_sparse_gradients_is_not_keeping(out_dir, is_cleared):
+    model = WordVectors()
+    optimizer = sgd(model)
+    hook = every_step(out_dir, model)
+    for batch in range(3 * UPDATES):
+        model(torch.randint(20, (4, 6))).backward()
+        if batch % 3 == 2:
+            optimizer.step()
+            if is_cleared:
+                optimizer.zero_grad()
+    hook.close()
+    assert last_answers(out_dir) == [not is_cleared]
+
+
 @pytest.mark.parametrize("is_cleared", [True, False])
 @pytest.mark.parametrize("save_interval", [1, 3, 100])
 def test_accumulation_is_not_keeping(out_dir, is_cleared, save_interval):

@@ -266,7 +266,7 @@ class _Look:
             self._found = False
         elif addend.shape != self._shape or self._owner.is_recorded(gradient.device):
             self._is_usable = False  # a shard, to which a sharding library adds later
-        elif gradient.shape != self._shape or not gradient.is_contiguous():
+        elif gradient.shape != self._shape or _elements(gradient) is None:
             self._found = False
         elif self._address:
             self._found = _is_nonzero(_sample(gradient))
@@ -279,7 +279,7 @@ class _Look:
             self._is_usable = False
             return
         found, self._found = self._found, None
-        self._address = parameter.grad.data_ptr()
+        self._address = _address(parameter.grad)
         self._search.note_addition(found)
 
     def was_kept(self) -> bool | None:
@@ -289,22 +289,35 @@ class _Look:
             return None
         parameter = self._parameter()
         gradient = None if parameter is None else parameter.grad
-        return gradient is not None and gradient.data_ptr() == self._address
+        return gradient is not None and _address(gradient) == self._address
 
 
 def _is_usable(parameter: Any, owner: KeptGradients) -> bool:
-    """Whether the gradient of a parameter can be read in place. Sparse ones and those of DTensors
-    cannot."""
+    """Whether the gradient of a parameter can be read in place. Those of DTensors cannot."""
     if type(parameter) is not torch.nn.Parameter or not parameter.requires_grad:
         return False
     gradient = parameter.grad
-    return (
-        type(gradient) is torch.Tensor
-        and gradient.layout is torch.strided
-        and gradient.numel() > 0
-        and gradient.is_contiguous()
-        and not owner.is_recorded(gradient.device)
-    )
+    if type(gradient) is not torch.Tensor or owner.is_recorded(gradient.device):
+        return False
+    elements = _elements(gradient)
+    return elements is not None and elements.numel() > 0
+
+
+def _elements(gradient: torch.Tensor) -> torch.Tensor | None:
+    """The elements in one dimension, of a sparse gradient those that it stores; None if they cannot
+    be read in place. A backward pass adds to a sparse gradient by storing more of them."""
+    values = gradient.detach()
+    if values.layout is torch.sparse_coo:
+        values = values._values()
+    if values.layout is not torch.strided or not values.is_contiguous():
+        return None
+    return values.view(-1)
+
+
+def _address(gradient: torch.Tensor) -> int:
+    """Where the elements are; 0 if they cannot be read in place."""
+    elements = _elements(gradient)
+    return 0 if elements is None else elements.data_ptr()
 
 
 def _spread(parameters: list[Any]) -> list[Any]:
@@ -316,14 +329,14 @@ def _spread(parameters: list[Any]) -> list[Any]:
 
 def _sample(gradient: torch.Tensor) -> list[Any] | torch.Tensor:
     """Some elements: numbers, or on a device a tensor."""
-    flat = gradient.detach().view(-1)
+    flat = cast("torch.Tensor", _elements(gradient))
     some = flat[:: max(1, flat.numel() // _ELEMENTS)][:_ELEMENTS]
     return some.tolist() if some.is_cpu else some.clone()
 
 
 def _are_same(sample: Any, left: Any) -> bool | torch.Tensor:
     if isinstance(sample, torch.Tensor) and isinstance(left, torch.Tensor):
-        return (sample == left).all() & (sample != 0).any()
+        return sample.shape == left.shape and (sample == left).all() & (sample != 0).any()
     return isinstance(sample, list) and sample == left
 
 

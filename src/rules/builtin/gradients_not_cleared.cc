@@ -40,6 +40,11 @@ const Advice kAdvice[] = {
                "once after each update"},
 };
 
+// What an optimizer has done when the adapter knows the answer.
+constexpr std::string_view kEnough =
+    "acted six times, or twice if its gradients are cleared, with plain or "
+    "sparse gradients that a backward pass added to the model's parameters";
+
 class GradientsNotCleared : public Rule {
  public:
   // Facts need no tensor; requesting losses ensures that steps are saved.
@@ -71,20 +76,16 @@ class GradientsNotCleared : public Rule {
                    "saved step"};
     }
     return Error{Error::Code::unsupported,
-                 fmt::format("nothing to judge: of {}, none acted twice with "
-                             "gradients that a backward pass added to its "
-                             "parameters",
-                             count_text(optimizers, "optimizer"))};
+                 fmt::format("nothing to judge: of {}, none {}",
+                             count_text(optimizers, "optimizer"), kEnough)};
   }
 
   std::string not_judged() const override {
     for (const auto& [name, worker] : workers_) {
       for (const OptimizerFacts& optimizer : worker.facts.optimizers) {
         if (!optimizer.keeps_gradients) {
-          return fmt::format(
-              "{}: it did not act twice with gradients that a "
-              "backward pass added to its parameters",
-              tensor_text(optimizer.kind, name));
+          return fmt::format("{}: the hook did not see that it {}",
+                             tensor_text(optimizer.kind, name), kEnough);
         }
       }
     }
