@@ -1189,3 +1189,58 @@ def test_a_regex_and_a_collection_of_another_type_are_refused(tmp_path):
         trial.tensor_names(regex=5)
     with pytest.raises(SMDebugTypeError, match="must be a Collection or its name, found 5"):
         trial.tensor_names(collection=5)
+
+
+@pytest.mark.parametrize(
+    "returned, text",
+    [
+        (lambda: torch.ones(2), "returned an object of type torch.Tensor and shape (2,), expected"),
+        (lambda: np.ones(2), "returned array([1., 1.]), expected True or False (The truth value"),
+        (lambda: np.ones(2).any, "expected True or False (call it)"),
+        (lambda: torch.ones(2, device="meta"), "torch.Tensor and shape (2,), expected True or F"),
+    ],
+)
+def test_what_a_rule_returns_and_has_no_truth_is_named(tmp_path, returned, text):
+    class Mine(Rule):
+        def invoke_at_step(self, step):
+            return returned()
+
+    record(tmp_path / "run")
+    with pytest.raises(SMDebugTypeError) as refused:
+        invoke_rule(Mine(create_trial(tmp_path / "run")))
+    assert "Mine.invoke_at_step " in str(refused.value) and text in str(refused.value)
+    assert "return bool(array.any())" in str(refused.value)
+
+
+class Waits(Rule):
+    async def invoke_at_step(self, step):
+        return True
+
+
+class Yields(Rule):
+    def invoke_at_step(self, step):
+        yield True
+
+
+class RequiresLater(Rule):
+    async def set_required_tensors(self, step):
+        self.req_tensors.add("a", [step])
+
+    def invoke_at_step(self, step):
+        return False
+
+
+@pytest.mark.parametrize(
+    "rule, text",
+    [
+        (Waits, "Waits.invoke_at_step is declared with 'async def', so a call of it runs nothing"),
+        (Yields, "Yields.invoke_at_step has a 'yield', so a call of it runs nothing: make it a"),
+        (RequiresLater, "RequiresLater.set_required_tensors is declared with 'async def'"),
+    ],
+)
+def test_a_method_of_a_rule_that_runs_nothing_is_refused_at_once(tmp_path, rule, text):
+    with pytest.raises(SMDebugValueError, match=re.escape(text)):
+        smd.Hook(tmp_path / "run", rules=[rule])
+    record(tmp_path / "other")
+    with pytest.raises(SMDebugValueError, match=re.escape(text)):
+        rule(create_trial(tmp_path / "other"))

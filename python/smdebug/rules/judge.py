@@ -22,7 +22,7 @@ from smdebug.exceptions import (
 )
 from smdebug.log import get_logger
 from smdebug.rules.live_trial import LiveTrial, Parts, RunningStep
-from smdebug.rules.rule import Rule
+from smdebug.rules.rule import Rule, refuse_unusual_methods
 from smdebug.trials import Trial, create_trial
 
 _logger = get_logger()
@@ -179,6 +179,7 @@ def _check_methods(rule_class: type[Rule]) -> None:
             f"rule {rule_class.__name__} has no method invoke_at_step(step): add one that returns "
             "whether its condition is met"
         )
+    refuse_unusual_methods(rule_class)
 
 
 def _check_parameters(rule_class: type[Rule], parameters: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,10 @@ from smdebug.exceptions import (
     RuleEvaluationConditionMet,
     SMDebugNotImplementedError,
     SMDebugRuntimeError,
+    SMDebugTypeError,
+    SMDebugValueError,
 )
+from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
 from smdebug.rules.action import Actions
 from smdebug.rules.required_tensors import RequiredTensors
@@ -44,6 +48,7 @@ class Rule:
         action_str: str | Any | None = None,
         other_trials: Iterable[Trial] | None = None,
     ) -> None:
+        refuse_unusual_methods(type(self))
         refuse_path(f"rule {type(self).__name__}", base_trial)
         refuse_path(f"other_trials of rule {type(self).__name__}", other_trials)
         self.base_trial = base_trial
@@ -66,8 +71,9 @@ class Rule:
 
     def invoke_at_step(self, step: int) -> bool:
         """Whether the condition is met at the global step `step`: any value, of which the truth
-        counts, as in `if`. Text is always true, so a text other than "" logs a warning. A subclass
-        must implement this."""
+        counts, as in `if`. Text is always true, so a text other than "" logs a warning. A value
+        without a truth, such as an array of several elements, raises SMDebugTypeError in `invoke`.
+        A subclass must implement this."""
         raise SMDebugNotImplementedError(f"{self.rule_name} has no method invoke_at_step(step)")
 
     def invoke(self, step: int) -> None:
@@ -87,9 +93,23 @@ class Rule:
             condition_met = self.invoke_at_step(step)
         if isinstance(condition_met, str):
             self._warn_of_text(condition_met)
-        if condition_met:
+        if self._truth(condition_met):
             self._actions.invoke(f"the condition of the rule is met at step {step}", step)
             raise RuleEvaluationConditionMet(self.rule_name, step)
+
+    def _truth(self, returned: Any) -> bool:
+        """The truth of what `invoke_at_step` returned. Raises SMDebugTypeError if there is none, or
+        if it does not depend on the tensors: that of a function is always the same."""
+        reason = "call it" if inspect.isroutine(returned) else ""
+        try:
+            if not reason:
+                return bool(returned)
+        except Exception as error:  # an array of several elements, or a tensor without values
+            reason = str(error).partition("\n")[0]
+        raise SMDebugTypeError(
+            f"{self.rule_name}.invoke_at_step returned {shown(returned)}, expected True or False "
+            f"({reason}); of an array, return bool(array.any()) or bool(array.all())"
+        )
 
     def _missing_call(self) -> str:
         code = type(self).__init__.__code__
@@ -103,3 +123,22 @@ class Rule:
             self._has_warned_of_text = True
             text = "rule %s returned %r, expected True or False: the text counts as True"
             self.logger.warning(text, self.rule_name, returned)
+
+
+def refuse_unusual_methods(rule_class: type[Rule]) -> None:
+    """Raises SMDebugValueError for a class whose methods return at once and run later, if at all:
+    those with `async` or `yield`."""
+    if rule_class.invoke is not Rule.invoke:  # which may wait for them
+        return
+    for name, wanted in (
+        ("invoke_at_step", "returns True or False"),
+        ("set_required_tensors", "calls self.req_tensors.add(...)"),
+    ):
+        method = getattr(rule_class, name)
+        is_async = inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)
+        if is_async or inspect.isgeneratorfunction(method):
+            found = "is declared with 'async def'" if is_async else "has a 'yield'"
+            raise SMDebugValueError(
+                f"{rule_class.__name__}.{name} {found}, so a call of it runs nothing: make it a "
+                f"plain 'def {name}(self, step)' that {wanted}"
+            )
