@@ -8,6 +8,7 @@ expected and what was found.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -103,6 +104,20 @@ def checked_collection_names(
             )
         names.append(encodable(each) if isinstance(each, str) else each.name)
     return names
+
+
+def pattern_hint(patterns: object) -> str:
+    """The text to pass in place of a compiled pattern, one or one in a list; "" if there is
+    none."""
+    given = patterns if isinstance(patterns, (list, tuple, set)) else [patterns]
+    for each in given:
+        if isinstance(each, re.Pattern) and isinstance(each.pattern, str):
+            letters = "".join(
+                letter for letter in "imsx" if each.flags & getattr(re, letter.upper())
+            )
+            text = f"(?{letters}){each.pattern}" if letters else each.pattern
+            return f"; pass the text of a compiled pattern: {text!r}"
+    return ""
 
 
 def shown(value: object) -> str:

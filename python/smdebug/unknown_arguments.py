@@ -36,19 +36,42 @@ def refuse_unknown_arguments(taker: str, given: Iterable[str], known: Iterable[s
         raise SMDebugTypeError(f"{taker} has no argument '{name}'; {hint}")
 
 
+# What to pass for an argument that is missing.
+_REMEDIES = {
+    "step_num": ", one of those that steps() returns; values() returns the values at all steps",
+    "step": ", one of those that steps() returns",
+    "tname": ", one of those that tensor_names() returns",
+}
+
+
 def with_known_arguments(function: Function) -> Function:
     """Decorates a function that users call: a keyword argument that it does not have raises as in
-    `refuse_unknown_arguments`."""
+    `refuse_unknown_arguments`, and one that it needs and does not get raises SMDebugTypeError."""
     parameters = inspect.signature(function).parameters
     known = [name for name in parameters if name != "self"]
+    needed = [
+        name
+        for name, each in parameters.items()
+        if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD
+    ]
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         if kwargs and not parameters.keys() >= kwargs.keys():
             refuse_unknown_arguments(function.__name__, kwargs, known)
+        if len(args) < len(needed):
+            _refuse_missing(function.__name__, needed[len(args) :], kwargs)
         return function(*args, **kwargs)
 
     return cast(Function, checked)
+
+
+def _refuse_missing(taker: str, needed: Iterable[str], given: Iterable[str]) -> None:
+    """Raises SMDebugTypeError for the first of `needed` that is not in `given`."""
+    for name in needed:
+        if name not in given:
+            remedy = _REMEDIES.get(name, "")
+            raise SMDebugTypeError(f"{taker} needs the argument '{name}'{remedy}")
 
 
 def methods_with_known_arguments(cls: Class) -> Class:

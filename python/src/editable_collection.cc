@@ -40,6 +40,12 @@ std::string shown(nb::handle value) {
       nb::module_::import_("smdebug.hook_arguments").attr("shown")(value));
 }
 
+// What to pass in place of a compiled pattern; empty if there is none.
+std::string pattern_hint(nb::handle patterns) {
+  return nb::cast<std::string>(nb::module_::import_("smdebug.hook_arguments")
+                                   .attr("pattern_hint")(patterns));
+}
+
 // Raises for text that cannot be encoded in UTF-8, such as half of a surrogate
 // pair.
 void check_encodable(const std::string& collection, nb::handle text) {
@@ -81,7 +87,7 @@ nb::list checked_patterns(const std::string& collection, nb::handle patterns) {
   } else {
     raise_type_error("collection '" + collection +
                      "' takes a pattern or a list of patterns, found " +
-                     shown(patterns));
+                     shown(patterns) + pattern_hint(patterns));
   }
   for (nb::handle pattern : found) {
     check_encodable(collection, pattern);

@@ -46,10 +46,31 @@ const char* allowed(bool norms) {
                : "min, max, median, mean, std, variance, sum or prod";
 }
 
+// Names the list that takes a reduction, and its name there, as in
+// "abs_reductions=['mean']"; empty for text that names no reduction.
+std::string place_of(const std::string& name) {
+  const auto op = find_reduction_op(name);
+  if (!op) return "";
+  for (const NameList& list : kLists) {
+    if (list.is_abs == op->abs && list.holds_norms == is_norm(op->reduction)) {
+      return std::string(list.field) + "=['" +
+             std::string(reduction_name(op->reduction)) + "']";
+    }
+  }
+  return "";
+}
+
 Reduction reduction_of(const NameList& list, nb::handle name) {
+  std::string place;
   if (PyUnicode_Check(name.ptr())) {
-    const auto found = find_reduction(nb::cast<std::string>(name));
+    const auto text = nb::cast<std::string>(name);
+    const auto found = find_reduction(text);
     if (found && is_norm(*found) == list.holds_norms) return *found;
+    place = place_of(text);
+  }
+  if (!place.empty()) {
+    raise_value_error(list.field + (" does not take " + repr_of(name)) +
+                      "; did you mean " + place + "?");
   }
   raise_value_error(repr_of(name) + " in " + list.field +
                     " is not a reduction; use " + allowed(list.holds_norms));

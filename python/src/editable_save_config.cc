@@ -269,10 +269,25 @@ Mode checked_mode(nb::handle value) {
       repr_of(value));
 }
 
+// What was meant by the only argument of a SaveConfig that is no dict.
+std::string meant(nb::handle value) {
+  if (nb::isinstance<SaveConfigMode>(value)) {
+    return "; use SaveConfig.from_save_config_mode(...) for all modes";
+  }
+  if (!PyLong_Check(value.ptr())) return "";
+  return "; did you mean SaveConfig(save_interval=" + repr_of(value) + ")?";
+}
+
+// The same for the value of one mode.
+std::string meant_for_mode(nb::handle value) {
+  if (!PyLong_Check(value.ptr())) return "";
+  return "; did you mean SaveConfigMode(save_interval=" + repr_of(value) + ")?";
+}
+
 SaveConfig made_config(nb::handle mode_save_configs) {
   if (!PyDict_Check(mode_save_configs.ptr())) {
     raise_type_error("mode_save_configs must be a dict of modes, found " +
-                     repr_of(mode_save_configs));
+                     repr_of(mode_save_configs) + meant(mode_save_configs));
   }
   SaveConfig made;
   for (const auto [key, config] : nb::borrow<nb::dict>(mode_save_configs)) {
@@ -286,7 +301,7 @@ SaveConfig made_config(nb::handle mode_save_configs) {
       raise_value_error("mode " + std::string(mode_name(*mode)) +
                         " of mode_save_configs must be a SaveConfigMode, "
                         "found " +
-                        repr_of(config));
+                        repr_of(config) + meant_for_mode(config));
     }
     made.set(*mode, nb::borrow(config));
   }

@@ -1192,6 +1192,58 @@ def test_a_regex_and_a_collection_of_another_type_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "make, text",
+    [
+        (lambda: smd.SaveConfig(10), "found 10; did you mean SaveConfig(save_interval=10)?"),
+        (lambda: smd.SaveConfig({smd.modes.TRAIN: 5}), "mean SaveConfigMode(save_interval=5)?"),
+        (lambda: smd.SaveConfig(smd.SaveConfigMode()), "use SaveConfig.from_save_config_mode(...)"),
+        (lambda: smd.ReductionConfig(["abs_mean"]), "did you mean abs_reductions=['mean']?"),
+        (lambda: smd.ReductionConfig(["min", "l2"]), "did you mean norms=['l2']?"),
+        (lambda: smd.ReductionConfig(norms=["abs_l1_norm"]), "did you mean abs_norms=['l1']?"),
+        (lambda: smd.ReductionConfig(norms=["max"]), "did you mean reductions=['max']?"),
+        (lambda: smd.ReductionConfig(["avg"]), "is not a reduction; use min, max, median, mean,"),
+        (lambda: smd.Collection("a", [re.compile("relu", re.I)]), "pattern: '(?i)relu'"),
+        (lambda: smd.Collection("a").include(re.compile("fc")), "compiled pattern: 'fc'"),
+    ],
+)
+def test_a_wrong_setting_is_refused_with_the_right_one(make, text):
+    with pytest.raises(SMDebugError) as refused:
+        make()
+    assert text in str(refused.value)
+
+
+def test_a_query_of_a_trial_that_lacks_a_keyword_is_refused_with_it(tmp_path):
+    record(tmp_path / "run")
+    trial = create_trial(tmp_path / "run")
+    assert trial.tensor_names(True) == trial.tensor_names(False) == trial.tensor_names()
+    for given, meant in {
+        "relu": "regex='relu'",
+        "weights": "collection='weights'",
+        3: "step=3",
+        smd.modes.TRAIN: "mode=modes.TRAIN",
+        ("fc1", "fc2"): "regex=('fc1', 'fc2')",
+    }.items():
+        with pytest.raises(SMDebugTypeError, match=re.escape(f"tensor_names({meant})?")):
+            trial.tensor_names(given)
+    with pytest.raises(SMDebugTypeError, match="pass the text of a compiled pattern: 'relu'"):
+        trial.tensor_names(regex=re.compile("relu"))
+
+
+def test_an_argument_that_a_query_needs_is_named_with_its_values(tmp_path):
+    record(tmp_path / "run")
+    trial = create_trial(tmp_path / "run")
+    tensor = trial.tensor("relu_output_0")
+    text = r"value needs the argument 'step_num', one of those that steps\(\) returns; values\(\)"
+    with pytest.raises(SMDebugTypeError, match=text):
+        tensor.value()
+    with pytest.raises(SMDebugTypeError, match="reduction_value needs the argument 'reduction_na"):
+        tensor.reduction_value(0)
+    with pytest.raises(SMDebugTypeError, match="tensor needs the argument 'tname', one of those"):
+        trial.tensor()
+    assert tensor.value(step_num=0).shape == (6, 8)
+
+
+@pytest.mark.parametrize(
     "returned, text",
     [
         (lambda: torch.ones(2), "returned an object of type torch.Tensor and shape (2,), expected"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from smdebug._core import ModeKeys
 from smdebug.exceptions import InvalidWorker, SMDebugTypeError, SMDebugValueError
-from smdebug.hook_arguments import shown, wrong_mode
+from smdebug.hook_arguments import pattern_hint, shown, wrong_mode
 
 _LARGEST_STEP = 2**63 - 1
 
@@ -116,9 +116,13 @@ def checked_name(name: Any) -> str:
 def checked_patterns(regex: str | Sequence[str] | None) -> list[str]:
     """`regex` as a list of patterns. Raises SMDebugTypeError for one that is not text."""
     if regex is not None and not isinstance(regex, Iterable):
-        raise SMDebugTypeError(f"a regex is text or a list of texts, found {shown(regex)}")
+        raise SMDebugTypeError(
+            f"a regex is text or a list of texts, found {shown(regex)}{pattern_hint(regex)}"
+        )
     patterns = [regex] if isinstance(regex, str) else list(regex or ())
     for pattern in patterns:
         if not isinstance(pattern, str):
-            raise SMDebugTypeError(f"a regex is text, found {pattern!r}")
+            raise SMDebugTypeError(
+                f"a regex is text, found {shown(pattern)}{pattern_hint(pattern)}"
+            )
     return patterns

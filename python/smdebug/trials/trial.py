@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from smdebug._core import Attempt, ModeKeys, StepState, WorkerFacts
 from smdebug._core import Trial as CoreTrial
@@ -42,6 +42,8 @@ GLOBAL = ModeKeys.GLOBAL
 Mode = ModeKeys | None  # None stands for GLOBAL
 Patterns = str | Sequence[str]
 
+# What belongs to another argument of `tensor_names` than its first, a flag without effect.
+_NO_FLAGS = (str, int, list, tuple, re.Pattern, ModeKeys, Collection)
 # The files and folders that show that a folder is a run; "index" for one of a FileWriter.
 _FILES_OF_A_RUN = ("claim.smd", "run.json", "collections", "index", "training_job_end.ts")
 _MAX_FOLDERS = 64  # that are searched for runs, as the core does
@@ -111,8 +113,11 @@ class Trial:
         `collection` (a name or a Collection): its tensor names, and names that its patterns find.
 
         `show_prefixed_tensors` has no effect, because reductions have the name of their tensor.
-        Raises SMDebugValueError for an invalid pattern, and for both a regex and a collection.
+        Raises SMDebugTypeError if it is something else than a flag, SMDebugValueError for an
+        invalid pattern, and for both a regex and a collection.
         """
+        if isinstance(show_prefixed_tensors, _NO_FLAGS) and show_prefixed_tensors not in (0, 1):
+            self._refuse_position(show_prefixed_tensors)
         if regex is not None and collection is not None:
             raise SMDebugValueError("tensor_names takes a regex or a collection, not both")
         patterns, names = checked_patterns(regex), []
@@ -128,6 +133,23 @@ class Trial:
                 return []
         step = None if step is None else checked_step(step)
         return self._core.tensor_names(step, checked_mode(mode), patterns, names)
+
+    def _refuse_position(self, given: Any) -> NoReturn:
+        """Raises SMDebugTypeError for the first argument of `tensor_names`, with the keyword that
+        it was meant for."""
+        if isinstance(given, ModeKeys):
+            meant = f"mode=modes.{given.name}"
+        elif isinstance(given, Collection):
+            meant = f"collection={given.name!r}"
+        elif isinstance(given, int):
+            meant = f"step={given}"
+        else:
+            is_collection = isinstance(given, str) and given in self._current_collections()
+            meant = f"{'collection' if is_collection else 'regex'}={shown(given)}"
+        raise SMDebugTypeError(
+            f"tensor_names takes its arguments by keyword, found {shown(given)}; did you mean "
+            f"tensor_names({meant})?"
+        )
 
     def tensor(self, tname: str) -> Tensor:
         """The tensor of that name. Raises TensorUnavailable, which suggests similar names."""
