@@ -607,6 +607,10 @@ class Framework:
     def default_saved(self) -> list[str]:
         """The names of the collections that are saved by default."""
 
+    @property
+    def default_save_interval(self) -> int:
+        """The interval of steps that are saved by default."""
+
     def find(self, collection: str) -> Collection:
         """The framework's own collection of that name, or None."""
 
@@ -1481,6 +1485,11 @@ class Session:
     def save_tensor(self, name: str, tensor: object, collections: Sequence[str]) -> None:
         """
         Saves a copy of a tensor in the current step, due or not, in the form that the collections ask for. A tensor that cannot be read is skipped, with a message.
+        """
+
+    def explain_empty(self, collection: str, reason: str) -> None:
+        """
+        Gives the reason that the log reports at the end if no tensor belongs to a built-in collection that is saved.
         """
 
     def pause(self) -> None:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from smdebug.collection import Collection
 
-_KINDS = {
+# Collection -> (activation, side).
+KINDS = {
     "relu_input": ("relu", "input"),
     "relu_output": ("relu", "output"),
     "tanh_input": ("tanh", "input"),
     "sigmoid_input": ("sigmoid", "input"),
 }
-ACTIVATION_COLLECTIONS: frozenset[str] = frozenset(_KINDS)
+ACTIVATION_COLLECTIONS: frozenset[str] = frozenset(KINDS)
 
 
 def kind_and_side(collection: Collection) -> tuple[str, str] | tuple[None, None]:
@@ -27,4 +28,4 @@ def kind_and_side(collection: Collection) -> tuple[str, str] | tuple[None, None]
     """
     if collection.has_members():
         return None, None
-    return _KINDS.get(collection.name, (None, None))
+    return KINDS.get(collection.name, (None, None))

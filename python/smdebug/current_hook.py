@@ -31,6 +31,7 @@ HookClass_co = TypeVar("HookClass_co", bound="BaseHook", covariant=True)
 
 _open_hooks: weakref.WeakSet[BaseHook] = weakref.WeakSet()
 _current: weakref.ref[BaseHook] | _Kept | None = None
+_hooks_made = 0
 
 
 class _Kept:
@@ -149,7 +150,14 @@ def functions_of(
 
 def opened(hook: BaseHook) -> None:
     """Adds a hook to the open ones."""
+    global _hooks_made
+    _hooks_made += 1
     _open_hooks.add(hook)
+
+
+def hooks_made() -> int:
+    """The number of hooks that this process has made so far."""
+    return _hooks_made
 
 
 def closed(hook: BaseHook) -> None:

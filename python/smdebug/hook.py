@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from smdebug import _core, current_hook
 from smdebug._core import ModeKeys
 from smdebug.array_values import NotTaken, as_number, as_tensor
-from smdebug.booleans import as_flag
 from smdebug.collection import Collection
 from smdebug.error_isolation import isolate_errors
 from smdebug.exceptions import (
@@ -40,11 +39,17 @@ from smdebug.hook_options import HookOptions, takes_options
 from smdebug.hook_status import HookCost, HookStatus
 from smdebug.json_config import create_hook_from_json_config
 from smdebug.log import get_logger
+from smdebug.misplaced_options import checked_flag, refuse_misplaced_options
 from smdebug.profiler_calls import ProfilerCalls
 from smdebug.reduction_config import ReductionConfig
 from smdebug.rules.step_monitor import StepMonitor, checked_answer
 from smdebug.save_config import SaveConfig
-from smdebug.valid_configuration import empty_ranges, misplaced_attributes, valid_configuration
+from smdebug.valid_configuration import (
+    empty_ranges,
+    lacks_global_mode,
+    misplaced_attributes,
+    valid_configuration,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -88,6 +93,7 @@ class BaseHook(ProfilerCalls):
     is_held_by_model: bool = False  # so that nothing else needs to keep it alive
     _is_open: bool = False
     _was_closed: bool = False
+    _hooks_at_close: int = 0  # that the process had made
     _has_warned_of_use: bool = False  # after the end of the run
     _has_new_parts: bool = True  # whose edits are not counted yet
     announces_first_step: bool = True  # in the log
@@ -120,9 +126,10 @@ class BaseHook(ProfilerCalls):
         self._initialize(options)
 
     def _initialize(self, options: HookOptions) -> None:
+        refuse_misplaced_options(options)
         self._out_dir = checked_path(options.out_dir)
         self.tensorboard_dir = _core.resolve_tensorboard_dir(
-            as_flag("export_tensorboard", options.export_tensorboard),
+            checked_flag("export_tensorboard", options.export_tensorboard),
             checked_tensorboard_dir(options.tensorboard_dir),
             self.out_dir,
             _core.JobEnvironment.read(),
@@ -143,7 +150,7 @@ class BaseHook(ProfilerCalls):
         current_hook.set_current(self)
 
     def _take_configuration(self, options: HookOptions) -> None:
-        self.dry_run: bool = as_flag("dry_run", options.dry_run)
+        self.dry_run: bool = checked_flag("dry_run", options.dry_run)
         self.include_workers: str = checked_choice(
             "include_workers", options.include_workers, ("one", "all")
         )
@@ -152,7 +159,7 @@ class BaseHook(ProfilerCalls):
         if self.max_run_bytes is not None:
             checked_count("max_run_bytes", self.max_run_bytes, 1)
         self.keep_every: int = checked_count("keep_every", options.keep_every, 0)
-        self.private: bool = as_flag("private", options.private)
+        self.private: bool = checked_flag("private", options.private)
         self._revision = _core.ConfigRevision()
         self.save_all = options.save_all
         self._seen_revision: int | None = None
@@ -202,6 +209,10 @@ class BaseHook(ProfilerCalls):
         """Patterns for the tensors that a collection selects by other means than text."""
         return []
 
+    def _foreign_members(self, collection: Any) -> list[str]:
+        """Returns a sentence about each module in a collection that the adapter does not record."""
+        return []
+
     def _device_transfer(self) -> Callable[[_core.TensorSlot, Any], bool] | None:
         """The `device_transfer` of Session.create; None to wait for each copy."""
         return None
@@ -218,6 +229,11 @@ class BaseHook(ProfilerCalls):
 
     def _detach(self) -> None:
         """Removes every hook from the framework."""
+
+    def _reasons_of_empty_collections(self) -> dict[str, str]:
+        """Why built-in collections have no tensor in this training, if they have none, and what to
+        do: as in Session.explain_empty."""
+        return {}
 
     def _was_trained_since_close(self) -> bool:
         """Whether a registered model was trained after `close`, if the adapter can tell without a
@@ -334,7 +350,7 @@ class BaseHook(ProfilerCalls):
 
     @save_all.setter
     def save_all(self, value: Any) -> None:
-        self._save_all = as_flag("save_all", value)
+        self._save_all = checked_flag("save_all", value)
         self.mark_edited()
 
     def mark_edited(self) -> None:
@@ -466,21 +482,25 @@ class BaseHook(ProfilerCalls):
         """Ends the run: publishes the last step and removes the hooks. Never raises. A hook that
         is garbage collected is closed."""
         if self._was_closed:
-            with self._isolate("a second close"):
-                self._warn_of_training_since_close()
+            self._warn_of_training_since_close()
         if not self._session or not self._is_open:
             return
         self._is_open = False
         self._was_closed = True
+        self._hooks_at_close = current_hook.hooks_made()
         current_hook.closed(self)
-        if not self._has_begun and not self.status().error and not self._was_refused():
-            _logger.warning("run '%s': %s", self.out_dir, self._reason_of_no_step())
+        is_unused = not self._has_begun and not self.status().error and not self._was_refused()
         was_active = False
         with self._isolate("close"):
             self._detach()
             was_active = self._session.status().state == "active"
+            for collection, reason in self._reasons_of_empty_collections().items():
+                self._session.explain_empty(collection, reason)
         with contextlib.suppress(SMDebugError):
             self._session.close()
+        # Values that were saved without a step have begun one now.
+        if is_unused and self._session.status().steps == 0:
+            _logger.warning("run '%s': %s", self.out_dir, self._reason_of_no_step())
         if self._has_begun and was_active:
             with self._isolate("the last look at the configuration"):
                 self._report_empty_collections()
@@ -494,6 +514,8 @@ class BaseHook(ProfilerCalls):
     def __del__(self) -> None:
         if self._is_open:
             self.close()
+        elif self._was_closed:
+            self._warn_of_training_since_close()
 
     def __enter__(self) -> Self:
         self._warn_if_closed("with hook:")
@@ -537,16 +559,17 @@ class BaseHook(ProfilerCalls):
 
     def _warn_of_training_since_close(self) -> None:
         """Logs, once, that a training continued after the hook was closed, unless another hook was
-        made meanwhile."""
-        if self._has_warned_of_use or current_hook.get_current() is not self:
+        made meanwhile. Never raises."""
+        if self._has_warned_of_use or current_hook.hooks_made() != self._hooks_at_close:
             return
-        if self._was_trained_since_close():
-            self._has_warned_of_use = True
-            text = (
-                "run '%s': the steps since the first close() were not recorded: the hook is "
-                "closed; close it after the last epoch"
-            )
-            _logger.warning(text, self.out_dir)
+        with self._isolate("after the end of the run"):
+            if self._was_trained_since_close():
+                self._has_warned_of_use = True
+                text = (
+                    "run '%s': the steps since the first close(), at step %d, were not recorded: "
+                    "the hook is closed; close it after the last epoch"
+                )
+                _logger.warning(text, self.out_dir, self._session.step[0])
 
     def verdicts(self) -> list[dict[str, Any]]:
         """The verdicts of the `rules` of this hook, in the order given: dicts of the shape that
@@ -578,6 +601,8 @@ class BaseHook(ProfilerCalls):
         """Passes the configuration for the next step to the core."""
         if not self._has_begun:
             self._hand_over_configuration()
+            if self._session.mode is ModeKeys.GLOBAL:
+                self._report_unset_mode()
             self._session.set_worker(*self._rank_and_size())
             _core.install_termination_flush()
             self._has_begun = True
@@ -614,6 +639,14 @@ class BaseHook(ProfilerCalls):
                     self._ignored,
                 )
             )
+        self._report_foreign_members()
+
+    def _report_foreign_members(self) -> None:
+        """Reports what was added to a collection that has other members, and is not recorded."""
+        for collection in self._collections.values():
+            if collection.name not in self._ignored:
+                for text in self._foreign_members(collection):
+                    self._report_mistake(f"a module is left out: {text}")
 
     def _report_empty_ranges(self) -> None:
         texts = empty_ranges("save_config", self._save_config)
@@ -624,6 +657,17 @@ class BaseHook(ProfilerCalls):
         for collection in self._collections.values():
             texts += misplaced_attributes(f"collection '{collection.name}'", collection)
         texts += misplaced_attributes("the hook", self, _SETTINGS)
+        for text in texts:
+            self._report_mistake(text)
+
+    def _report_unset_mode(self) -> None:
+        """Reports each configuration that does not apply because the script sets no mode."""
+        default = f"the default, every {self._framework.default_save_interval}th step"
+        texts = lacks_global_mode("save_config", self._save_config, default)
+        for collection in self._collections.values():
+            if collection.save_config not in (None, self._save_config):
+                name = f"the save_config of collection '{collection.name}'"
+                texts += lacks_global_mode(name, collection.save_config, "that of the hook")
         for text in texts:
             self._report_mistake(text)
 
@@ -813,6 +857,9 @@ def _close_all() -> None:
         # A second Ctrl-C ends the wait for the storage; a traceback would tell nothing.
         with contextlib.suppress(KeyboardInterrupt):
             hook.close()
+    last = current_hook.get_current()
+    if last is not None and last._was_closed:
+        last._warn_of_training_since_close()
 
 
 def _after_fork_in_child() -> None:

@@ -139,6 +139,22 @@ def empty_ranges(name: str, config: SaveConfig | None) -> list[str]:
     ]
 
 
+def lacks_global_mode(name: str, config: SaveConfig | None, fallback: str) -> list[str]:
+    """A sentence if `config`, that of `name`, has settings for some modes but not for GLOBAL, the
+    mode of the steps before the first `set_mode`. They take `fallback`."""
+    if config is None or config.get_save_config(ModeKeys.GLOBAL) is not None:
+        return []
+    modes = [mode.name for mode in ModeKeys.__members__.values() if config.get_save_config(mode)]
+    if not modes:
+        return []
+    first = "TRAIN" if "TRAIN" in modes else modes[0]
+    return [
+        f"{name} has settings for mode {' and '.join(modes)} only, but no mode is set, and steps "
+        f"in mode GLOBAL take {fallback}: call hook.set_mode(modes.{first}) before the loop, or "
+        "use SaveConfig(...) for all modes"
+    ]
+
+
 def misplaced_attributes(
     subject: str, config: object, settings: Sequence[str] | None = None
 ) -> list[str]:

@@ -606,6 +606,9 @@ void bind_session(nb::module_& m) {
            "Saves a copy of a tensor in the current step, due or not, in the "
            "form that the collections ask for. A tensor that cannot be read is "
            "skipped, with a message.")
+      .def("explain_empty", &Session::explain_empty, "collection"_a, "reason"_a,
+           "Gives the reason that the log reports at the end if no tensor "
+           "belongs to a built-in collection that is saved.")
       .def("pause", &Session::pause,
            "Stops recording from the next step on. Steps are still counted.")
       .def("resume", &Session::resume,

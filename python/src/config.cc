@@ -69,6 +69,8 @@ void bind_hook_config(nb::module_& m) {
               "The built-in collections.")
       .def_ro("default_saved", &Framework::default_saved,
               "The names of the collections that are saved by default.")
+      .def_ro("default_save_interval", &Framework::default_save_interval,
+              "The interval of steps that are saved by default.")
       .def("find", &Framework::find, "collection"_a,
            nb::rv_policy::reference_internal,
            "The framework's own collection of that name, or None.")

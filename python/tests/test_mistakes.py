@@ -1,5 +1,6 @@
 """Mistakes in calls from Python: each message names the mistake and the remedy."""
 
+import gc
 import json
 import os
 import pickle
@@ -236,9 +237,43 @@ def test_a_training_after_close_is_logged_once_when_the_hook_is_closed_again(tmp
         train(model, 2)
         hook.close()
     logged = capfd.readouterr().err
-    said = "the steps since the first close() were not recorded: the hook is closed; close it after"
-    assert logged.count(said) == 1
+    said = "the steps since the first close(), at step 1, were not recorded: the hook is closed"
+    assert logged.count(said) == 1 and logged.count("close it after the last epoch") == 1
     assert not model._forward_pre_hooks and not model._forward_hooks
+
+
+@pytest.mark.parametrize("place", ["a module", "a function"])
+def test_a_training_after_the_only_close_is_logged_when_the_script_ends(tmp_path, place):
+    body = f"""
+hook = smd.Hook({str(tmp_path / "run")!r}, save_config=smd.SaveConfig(save_interval=1))
+model = torch.nn.Linear(4, 3)
+hook.register_module(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(4):
+    optimizer.zero_grad()
+    model(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+    if epoch == 1:
+        hook.close()
+"""
+    lines = body.splitlines()
+    if place == "a function":
+        lines = ["def main():", *("    " + line for line in lines), "main()"]
+    head = ["import torch", "import smdebug.pytorch as smd"]
+    said = run_script(tmp_path, "\n".join(head + lines)).stderr
+    assert said.count("the steps since the first close(), at step 1, were not recorded") == 1
+
+
+def test_a_training_with_another_hook_after_close_is_not_logged(tmp_path, capfd):
+    model = Net()
+    for name in "ab":
+        hook = smd.Hook(tmp_path / name)
+        hook.register_module(model)
+        train(model, 3)
+        hook.close()
+    del hook
+    gc.collect()
+    assert "were not recorded" not in capfd.readouterr().err
 
 
 def test_a_second_close_after_no_training_or_that_of_another_hook_is_not_logged(tmp_path, capfd):
@@ -1168,18 +1203,59 @@ def test_a_save_interval_in_a_dict_of_modes_is_answered_with_the_save_config(tmp
         smd.Hook(tmp_path / "run", save_config={"training": {}})
 
 
-def test_an_included_collection_that_the_model_has_nothing_for_is_logged(tmp_path, capfd):
+def log_of(capfd, out_dir, names, *, model=None, optimizer=None, prepare=lambda hook: None):
+    """The log of three steps with these collections."""
     every_step = smd.SaveConfig(save_interval=1)
-    names = ["tanh_input", "relu_output"]
-    hook = smd.Hook(tmp_path / "run", include_collections=names, save_config=every_step)
-    model = Net()
+    hook = smd.Hook(out_dir, include_collections=names, save_config=every_step)
+    model = model or Net()
     hook.register_module(model)
-    train(model, 2)
+    prepare(hook)
+    optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(torch.ones(2, 4)), torch.tensor([0, 1])).backward()
+        optimizer.step()
     hook.close()
-    logged = capfd.readouterr().err
-    text = "collection 'tanh_input' should be saved, but no tensor of the run belongs to it"
-    assert logged.count(text) == 1
-    assert "'relu_output'" not in logged
+    return capfd.readouterr().err
+
+
+EMPTY = {
+    "tanh_input": "the registered models have no module nn.Tanh, and functions such as torch.tanh",
+    "buffers": "the registered models have no buffers, such as the running mean of BatchNorm",
+    "optimizer_state": "the optimizer of this training, SGD, keeps no state; SGD has one with mom",
+    "labels": "no loss is registered: pass the loss module to hook.register_loss(loss_fn)",
+}
+
+
+def test_a_built_in_collection_that_stays_empty_is_logged_with_the_reason(tmp_path, capfd):
+    logged = log_of(capfd, tmp_path / "run", [*EMPTY, "relu_output", "inputs", "learning_rate"])
+    for name, reason in EMPTY.items():
+        assert logged.count(f"collection '{name}' should be saved, but {reason}") == 1
+    assert logged.count("should be saved, but") == len(EMPTY)
+    assert "include_regex" not in logged and "names that were seen" not in logged
+
+
+def test_a_state_that_no_saved_step_has_is_logged_with_the_reason(tmp_path, capfd):
+    model = Net()
+    other = torch.optim.Adam([torch.nn.Parameter(torch.ones(1))])
+    logged = log_of(
+        capfd, tmp_path / "run", ["optimizer_state", "weights"], model=model, optimizer=other
+    )
+    assert "'optimizer_state' should be saved, but no optimizer of torch.optim has upd" in logged
+    model.requires_grad_(False)
+    model.fc2.requires_grad_(True)
+    logged = log_of(capfd, tmp_path / "frozen", ["gradients"], model=model)
+    assert "'gradients' should be" not in logged
+
+
+def test_a_pattern_that_is_added_to_the_losses_is_the_only_one_that_is_logged(tmp_path, capfd):
+    def prepare(hook):
+        hook.get_collection("losses").include("my_loss")
+
+    logged = log_of(capfd, tmp_path / "run", ["losses", "buffers"], prepare=prepare)
+    said = "'losses' should be saved, but 'my_loss' matched no tensor of the first saved step, and"
+    assert said + " no loss was seen there: pass a loss module to hook.register_loss" in logged
+    assert "[Ll]oss_" not in logged
 
 
 def test_a_regex_and_a_collection_of_another_type_are_refused(tmp_path):
@@ -1189,6 +1265,79 @@ def test_a_regex_and_a_collection_of_another_type_are_refused(tmp_path):
         trial.tensor_names(regex=5)
     with pytest.raises(SMDebugTypeError, match="must be a Collection or its name, found 5"):
         trial.tensor_names(collection=5)
+
+
+def test_a_schedule_of_one_mode_without_a_mode_is_logged_once(tmp_path, capfd):
+    every_step = smd.SaveConfigMode(save_interval=1)
+
+    def log_with(name, mode=None, **options):
+        hook = smd.Hook(tmp_path / name, **options)
+        if mode is not None:
+            hook.set_mode(mode)
+        hook.add_collection(
+            smd.Collection("mine", ["fc1"], save_config={smd.modes.EVAL: every_step})
+        )
+        model = Net()
+        hook.register_module(model)
+        train(model, 3)
+        hook.close()
+        return capfd.readouterr().err
+
+    logged = log_with("a", save_config={smd.modes.TRAIN: every_step})
+    said = "save_config has settings for mode TRAIN only, but no mode is set, and steps in mode "
+    assert logged.count(f"{said}GLOBAL take the default, every 500th step: call hook.set_mode") == 1
+    assert "of collection 'mine' has settings for mode EVAL only" in logged
+    assert "no mode is set" not in log_with("b", smd.modes.TRAIN, save_config={"TRAIN": every_step})
+    assert said not in log_with("c", save_config=every_step)
+
+
+@pytest.mark.parametrize("save", ["save_scalar", "save_tensor"])
+def test_a_value_without_a_step_makes_one_and_none_is_missed(tmp_path, capfd, save):
+    hook = smd.Hook(tmp_path / "run")
+    getattr(hook, save)("x", 1.0)
+    hook.close()
+    assert read(tmp_path / "run").steps() == [0]
+    assert "no step was recorded" not in capfd.readouterr().err
+
+
+CONFIG = smd.SaveConfig(save_interval=2)
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        ([["weights"]], "export_tensorboard must be True or False, found ['weights']; did you mean "
+         "include_collections=['weights'], or include_regex for patterns?"),
+        ([CONFIG], "export_tensorboard takes no SaveConfig; did you mean save_config=SaveConfig("),
+        ([False, CONFIG], "tensorboard_dir takes no SaveConfig; did you mean save_config=SaveCon"),
+        ([Net()], "export_tensorboard must be True or False, found an object of type "),
+        ({"save_config": 10}, "did you mean save_config=SaveConfig(save_interval=10)?"),
+        ({"reduction_config": ["mean"]}, "reduction_config=ReductionConfig(reductions=['mean'])?"),
+        ({"include_collections": True}, "found True; did you mean save_all=True?"),
+        ({"include_collections": [smd.Collection("a")]}, "call hook.add_collection with it, and"),
+        ({"include_regex": smd.Collection("a")}, "include_regex takes no Collection; call hook.a"),
+        ({"save_all": {smd.modes.TRAIN: None}}, "did you mean save_config={"),
+    ],
+)  # fmt: skip
+def test_what_is_meant_for_another_argument_is_refused_with_its_name(tmp_path, arguments, text):
+    given = ([], arguments) if isinstance(arguments, dict) else (arguments, {})
+    with pytest.raises(SMDebugTypeError) as refused:
+        smd.Hook(tmp_path / "run", *given[0], **given[1])
+    assert text in str(refused.value)
+
+
+def test_the_hook_takes_no_configuration_in_place_of_its_folder():
+    with pytest.raises(SMDebugTypeError, match="out_dir takes no SaveConfig; did you mean save_co"):
+        smd.Hook(CONFIG)
+
+
+def test_text_that_counts_as_true_is_logged_with_what_it_may_mean(tmp_path, capfd):
+    smd.Hook(tmp_path / "a", "weights", save_all="yes").close()
+    said = "export_tensorboard='weights' counts as True; did you mean include_collections=['weigh"
+    logged = capfd.readouterr().err
+    assert said in logged and "save_all" not in logged
+    smd.Hook(tmp_path / "b", "runs/tb").close()
+    assert "did you mean tensorboard_dir='runs/tb'?" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

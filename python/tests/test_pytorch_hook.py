@@ -124,6 +124,20 @@ def test_a_module_of_another_model_in_a_collection_is_logged_and_ignored(out_dir
     assert read(out_dir).tensor("Net_fc1.weight").steps() == [0, 1]
 
 
+def test_a_module_of_another_model_leaves_the_others_of_its_collection(out_dir, logged):
+    model = Net()
+    with every_step(out_dir, include_collections=["mine"]) as hook:
+        mine = hook.get_collection("mine")
+        for module in (torch.nn.Tanh(), model.relu, torch.nn.Linear(1, 1)):
+            mine.add_module_tensors(module)
+        hook.register_module(model)
+        train(model, 2)
+    for kind in ("Tanh", "Linear"):
+        text = f"a module is left out: collection 'mine' names a {kind} that is in no registered m"
+        assert len([line for line in logged if text in line]) == 1
+    assert read(out_dir).tensor_names(collection="mine") == ["relu_output_0"]
+
+
 def test_a_mistake_in_a_list_that_is_edited_in_place_is_logged_and_ignored(out_dir, logged):
     model = Net()
     with every_step(out_dir, include_collections=["weights", "mine"]) as hook:

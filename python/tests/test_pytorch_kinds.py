@@ -262,10 +262,26 @@ def test_a_model_with_a_scripted_child_is_recorded_around_it(out_dir, logged, ki
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_scripted_model_as_a_whole_is_refused_with_a_word(out_dir):
-    model = torch.jit.script(torch.nn.Linear(2, 2))
-    with every_step(out_dir) as hook, pytest.raises(SMDebugTypeError, match="ScriptModule"):
-        hook.register_module(model)
+def test_a_scripted_model_as_a_whole_is_refused_with_what_can_be_recorded(out_dir):
+    model = torch.jit.script(torch.nn.Linear(4, 3))
+
+    class Around(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.script = model
+
+        def forward(self, x):
+            return self.script(x)
+
+    wanted = {"include_collections": ["weights", "gradients"], "include_regex": ["_output_"]}
+    with every_step(out_dir, **wanted) as hook:
+        with pytest.raises(SMDebugTypeError, match="call the script in the forward of a plain mod"):
+            hook.register_module(model)
+        around = Around()
+        hook.register_module(around)
+        train(around, 2)
+    names = {"Around_script.weight", "gradient/Around_script.weight", "Around_output_0"}
+    assert names <= set(read(out_dir).tensor_names())
 
 
 def test_data_parallel_is_recorded_as_the_model_inside(out_dir):

@@ -58,12 +58,22 @@ bool is_saved(const Plan& plan, std::string_view name) {
   return false;
 }
 
-// Null if the framework has no collection of that name.
-const Collection* find_built_in(const Framework& framework,
-                                std::string_view name) {
-  const auto found =
-      std::ranges::find(framework.collections, name, &Collection::name);
-  return found == framework.collections.end() ? nullptr : &*found;
+// What the user has put into a collection: of a built-in one, without its own
+// patterns, which the plan may have replaced by exclusive ones. Adapters put
+// patterns into the opt-in collections, so that nothing there is the user's.
+TensorGroup own_members(const Framework& framework,
+                        const Collection& collection) {
+  TensorGroup own = collection.tensors;
+  const Collection* const built_in = framework.find(collection.name());
+  if (built_in == nullptr) return own;
+  if (framework.is_opt_in(collection.name())) return {own.name, {}, {}};
+  for (const std::string& pattern : built_in->tensors.include_regex) {
+    std::erase(own.include_regex, pattern);
+    for (const auto& [plain, exclusive] : framework.exclusive_patterns) {
+      if (plain == pattern) std::erase(own.include_regex, exclusive);
+    }
+  }
+  return own;
 }
 
 bool is_saved_by_default(const Framework& framework, std::string_view name) {
@@ -95,24 +105,26 @@ constexpr const char* kLossAdvice =
     ": pass a loss module to hook.register_loss(loss_fn) and call it, or save "
     "the loss of a function with hook.record_tensor_value(\"loss\", loss)";
 
-// `hides_patterns`: there are none, or they are those of the framework or,
-// under `smdebug run`, of a rule, which a user does not know.
-std::string nothing_found(const Collection& collection,
+// `own`: what the user has put into the collection. Patterns of the framework,
+// or of a rule under `smdebug run`, are not shown: a user does not know them.
+std::string nothing_found(const Collection& collection, const TensorGroup& own,
                           const std::vector<std::string>& names,
-                          bool hides_patterns, bool is_losses_of_torch,
-                          bool at_end) {
+                          bool is_losses_of_torch, bool at_end) {
   const std::string place = at_end ? "the run" : "the first saved step";
   const std::string head =
       "collection '" + collection.name() + "' should be saved, but ";
+  const bool has_own = sought(own) != kNothing;
   std::string text =
-      head + (hides_patterns ? "no tensor of " + place + " belongs to it"
-                             : sought(collection.tensors) +
-                                   " matched no tensor of " + place);
+      head + (has_own ? sought(own) + " matched no tensor of " + place
+                      : "no tensor of " + place + " belongs to it");
   if (names.empty()) return text + "; no tensor was seen at all";
-  if (is_losses_of_torch)
-    return head + "no loss was seen in the run" + kLossAdvice;
+  if (is_losses_of_torch) {
+    return (has_own ? text + ", and no loss was seen there"
+                    : head + "no loss was seen in the run") +
+           kLossAdvice;
+  }
   if (sought(collection.tensors) == kNothing) return text;
-  const TensorGroup& tensors = collection.tensors;
+  const TensorGroup& tensors = has_own ? own : collection.tensors;
   const std::string& wanted =
       !tensors.include_regex.empty()  ? tensors.include_regex.front()
       : !tensors.tensor_names.empty() ? tensors.tensor_names.front()
@@ -122,7 +134,7 @@ std::string nothing_found(const Collection& collection,
                                 quoted_list(std::span(names).first(
                                     std::min<std::size_t>(3, names.size())))
                           : "; the nearest names are " + quoted_list(similar);
-  if (hides_patterns) return text;
+  if (!has_own) return text;
   return text + ": change " +
          (tensors.include_regex.empty() ? "tensor_names" : "include_regex") +
          " to match the tensors that you want";
@@ -276,34 +288,33 @@ MatchSummary summarize_matches(const SlotTable& slots,
       counts_shown.push_back(collection.name() + " " +
                              std::to_string(counts[i]));
     }
-    const Collection* const built_in =
-        find_built_in(plan.framework(), collection.name());
+    const Framework& framework = plan.framework();
+    const bool is_standard = framework.find(collection.name()) &&
+                             !framework.is_opt_in(collection.name());
     const bool is_without_pattern = sought(collection.tensors) == kNothing;
     const bool was_asked_for =
-        !(saves_all && built_in) &&
+        !(saves_all && is_standard) &&
         (!is_without_pattern ||
-         !is_saved_by_default(plan.framework(), collection.name()));
-    const bool has_own_patterns =
-        !built_in ||
-        built_in->tensors.include_regex != collection.tensors.include_regex;
-    const bool is_losses_of_torch = !has_own_patterns &&
-                                    collection.name() == "losses" &&
-                                    plan.framework().name == "pytorch";
-    const bool may_match_later = !has_own_patterns || is_without_pattern;
+         !is_saved_by_default(framework, collection.name()));
+    const TensorGroup own = own_members(framework, collection);
+    const bool may_match_later = sought(own) == kNothing;
+    const bool is_losses_of_torch =
+        collection.name() == "losses" && framework.name == "pytorch";
     const bool is_skipped =
         skipped.contains(i) || skipped_names.contains(collection.name());
     summary.has_skipped |= is_skipped;
     // A user who named others, and gets them, need not know that the framework
     // always adds this one.
     const bool was_added =
-        saved > 0 && !asked.empty() && !has_own_patterns &&
-        is_saved_by_default(plan.framework(), collection.name()) &&
+        saved > 0 && !asked.empty() && may_match_later &&
+        is_saved_by_default(framework, collection.name()) &&
         std::ranges::find(asked, collection.name()) == asked.end();
     if (counts[i] == 0 && was_asked_for && !was_added && !is_skipped &&
         !joined.contains(collection.name()))
       summary.warnings.push_back(
-          {collection.name() + " " + sought(collection.tensors),
-           nothing_found(collection, names, may_match_later || is_launched(),
+          {collection.name(),
+           collection.name() + " " + sought(collection.tensors),
+           nothing_found(collection, is_launched() ? TensorGroup{} : own, names,
                          is_losses_of_torch, at_end),
            may_match_later,
            is_losses_of_torch

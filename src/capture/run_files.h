@@ -51,6 +51,7 @@ struct MatchSummary {
   std::size_t seen = 0;
   std::size_t to_save = 0;  // of those seen
   struct Warning {
+    std::string collection;
     std::string subject;  // the collection and its patterns
     std::string text;
     // It is a built-in collection. A loss that is computed without a module,
@@ -58,7 +59,7 @@ struct MatchSummary {
     bool may_match_later = false;
     // What to say instead if the first saved step has no tensor at all; may be
     // empty.
-    std::string of_empty_step;
+    std::string of_empty_step = {};
   };
   // Saved collections without a tensor, except those that were skipped.
   std::vector<Warning> warnings;

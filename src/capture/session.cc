@@ -245,6 +245,11 @@ void Session::Turn::return_ownership() {
   session_->sink.set_owner(owner_before_);
 }
 
+void Session::explain_empty(std::string_view collection,
+                            std::string_view reason) {
+  impl_->steps.explain_empty(collection, reason);
+}
+
 void Session::pause() { impl_->steps.set_paused(true); }
 void Session::resume() { impl_->steps.set_paused(false); }
 bool Session::is_paused() const { return impl_->steps.is_paused(); }

@@ -352,6 +352,23 @@ TEST_F(SessionPlanTest, HidesThePatternsOfARuleUnderSmdebugRun) {
   EXPECT_THAT(log_.text(), ::testing::Not(HasSubstr("(?!")));
 }
 
+TEST_F(SessionPlanTest, LogsTheReasonThatAnAdapterGivesOfAnEmptyCollection) {
+  config_.save_all = false;
+  config_.include_collections = {"buffers", "inputs", "learning_rate"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "learning_rate/SGD/0", {1});
+  session->explain_empty("buffers", "the models have none");
+  session->explain_empty("learning_rate", "no optimizer has acted");
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(log_.text(), HasSubstr("collection 'buffers' should be saved, "
+                                     "but the models have none"));
+  EXPECT_THAT(log_.text(), HasSubstr("collection 'inputs' should be saved, but "
+                                     "no tensor of the run belongs to it"));
+  EXPECT_THAT(log_.text(), Not(HasSubstr("no optimizer has acted")));
+  EXPECT_THAT(log_.text(), Not(HasSubstr("include_regex")));
+}
+
 TEST_F(SessionPlanTest, TellsNothingOfAnOptionalCollectionThatFindsNothing) {
   config_.save_all = false;
   Collection rare{{"rare", {"^attention"}, {}}, {}, {}};

@@ -151,7 +151,15 @@ void StepLifecycle::report_unmatched_at_end() {
        summarize_matches(slots_, context_.config.include_collections,
                          /*at_end=*/true)
            .warnings) {
-    if (warning.may_match_later) warn_once(warning);
+    if (!warning.may_match_later) continue;
+    const auto reason = reasons_.find(warning.collection);
+    if (reason == reasons_.end()) {
+      warn_once(warning);
+    } else {
+      warn_once({warning.collection, warning.subject,
+                 fmt::format("collection '{}' should be saved, but {}",
+                             warning.collection, reason->second)});
+    }
   }
 }
 
@@ -208,7 +216,8 @@ void StepLifecycle::report_matches() {
       warn_once(warning);
       is_explained = true;
     } else if (is_empty && matches.seen > 0 && !warning.of_empty_step.empty()) {
-      warn_once({warning.subject, head + warning.of_empty_step, true, {}});
+      warn_once(
+          {warning.collection, warning.subject, head + warning.of_empty_step});
       is_explained = true;
     }
   }

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -63,6 +64,11 @@ class StepLifecycle {
   void set_paused(bool is_paused) { wants_pause_ = is_paused; }
   bool is_paused() const { return wants_pause_; }
 
+  // See Session::explain_empty.
+  void explain_empty(std::string_view collection, std::string_view reason) {
+    reasons_.insert_or_assign(std::string(collection), std::string(reason));
+  }
+
   // Sets the plan to use from the next step on.
   void set_plan(std::shared_ptr<const Plan> plan) {
     pending_plan_ = std::move(plan);
@@ -119,6 +125,7 @@ class StepLifecycle {
   bool is_announced_ = false;   // the writer has `begin_step` of the open step
   bool is_summarized_ = false;  // the matches of the plan in use were logged
   bool is_location_logged_ = false;
+  std::map<std::string, std::string> reasons_;  // by collection
   std::set<std::string> warned_;  // subjects of warnings about matches
   std::string summary_;
   std::set<std::string> logged_pattern_errors_;

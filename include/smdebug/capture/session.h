@@ -225,6 +225,11 @@ class Session {
   /// session. Call this while no other thread captures.
   void set_sink(ObservationSink* sink);
 
+  /// Gives the reason that the log reports at the end of the run if no tensor
+  /// belongs to a built-in collection that is saved, in place of similar names:
+  /// "the models have no buffers". The owner's thread.
+  void explain_empty(std::string_view collection, std::string_view reason);
+
   /// Keeps the files of `step`, and of the saved steps before and after it, as
   /// long as possible if `max_run_bytes` removes steps. For a step that a rule
   /// has fired on.

@@ -306,20 +306,24 @@ class Hook(BaseHook):
         patterns = activation_patterns(collection, names)
         if collection.name == "losses":
             patterns += _patterns_of_losses(collection, self._loss_names)
+        added = []
         for block, inputs, outputs in getattr(collection, "block_tensors", list)():
-            watched = self._watched.get(block)
-            if watched is None:
-                if not self._has_begun and not self._watched:
-                    continue  # nothing is registered yet
-                raise SMDebugValueError(
-                    f"collection '{collection.name}' names block '{block.name}', which is in no "
-                    "registered block; call register_block with the block that contains it"
-                )
-            if inputs:
-                patterns.append(f"^{re.escape(watched.name)}_input_")
-            if outputs:
-                patterns.append(f"^{re.escape(watched.name)}_output_")
-        return patterns
+            if watched := self._watched.get(block):
+                sides = (["input"] if inputs else []) + (["output"] if outputs else [])
+                added += [f"^{re.escape(watched.name)}_{side}_" for side in sides]
+        is_final = self._has_begun or bool(self._watched)
+        foreign = self._foreign_members(collection) if is_final and not added else []
+        if foreign and not collection.has_members():
+            raise SMDebugValueError(foreign[0])
+        return patterns + added
+
+    def _foreign_members(self, collection: Collection) -> list[str]:
+        return [
+            f"collection '{collection.name}' names block '{block.name}', which is in no "
+            "registered block; call register_block with the block that contains it"
+            for block, _, _ in getattr(collection, "block_tensors", list)()
+            if block not in self._watched
+        ]
 
     def _report_unrecorded_parts(self) -> None:
         if self._acted_on_others and not self._has_acted:

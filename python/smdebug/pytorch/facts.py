@@ -79,6 +79,8 @@ class FactsReport:
         self._modules = modules
         self._sees_backward = sees_backward  # else the graph of a loss is read when its module ran
         self._optimizers: list[weakref.ref[Any]] = []  # in the order in which they first acted
+        # The kinds of those that updated a recorded model, and whether they keep a state.
+        self.updaters: dict[str, bool] = {}
         self._described: object = None  # the state that was described last
         self._is_saved_step = False  # the open one
         self._handle: RemovableHandle | None = None
@@ -125,6 +127,9 @@ class FactsReport:
             is_new = not any(known() is optimizer for known in self._optimizers)
             if is_new:
                 self._optimizers.append(weakref.ref(optimizer))
+                if self._ours_of(optimizer):
+                    kind = type(optimizer).__name__
+                    self.updaters[kind] = self.updaters.get(kind, False) or _has_state(optimizer)
             has_answer = self._kept_gradients.note_update(
                 optimizer, lambda: self._ours_of(optimizer), self._is_saved_step
             )
@@ -319,6 +324,14 @@ def _end_of(owner: FactsReport) -> Callable[[], None]:
             found.ask_for_end()
 
     return ask
+
+
+def _has_state(optimizer: Any) -> bool:
+    return any(
+        isinstance(value, torch.Tensor)
+        for state in optimizer.state.values()
+        for value in state.values()
+    )
 
 
 def _address(parameter: torch.Tensor) -> int:

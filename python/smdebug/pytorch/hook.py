@@ -28,6 +28,7 @@ from smdebug.pytorch.activation_gradients import ActivationGradients
 from smdebug.pytorch.collection import Collection
 from smdebug.pytorch.compiled import forget_compiled
 from smdebug.pytorch.device.device_copies import DeviceCopies
+from smdebug.pytorch.empty_collections import reasons_of_empty_collections
 from smdebug.pytorch.facts import FactsReport
 from smdebug.pytorch.hook_installer import HookInstaller
 from smdebug.pytorch.module_hooks import (
@@ -41,6 +42,7 @@ from smdebug.pytorch.module_patterns import (
     LOOP_COLLECTIONS,
     activation_patterns,
     added_module_patterns,
+    foreign_modules,
     loop_patterns,
 )
 from smdebug.pytorch.optimizers import Optimizers
@@ -89,6 +91,15 @@ def _hint_on(given: Any) -> str:
     if inspect.isclass(given) and issubclass(given, torch.nn.Module):
         return f": register an object of it, as in model = {given.__name__}(...)"
     return ": register the model itself"
+
+
+# What to do with a model in TorchScript.
+_SCRIPT_HINT = (
+    ": register and train the model as it was before torch.jit.script or torch.jit.trace, and make "
+    "the script from the trained model; or call the script in the forward of a plain module and "
+    "register that one, which records its parameters, gradients, inputs and outputs, but nothing "
+    "that is computed inside the script"
+)
 
 
 class Hook(BaseHook):
@@ -195,7 +206,7 @@ class Hook(BaseHook):
                 f"a {type(root).__name__} is never called; register each model in it"
             )
         if isinstance(root, torch.jit.ScriptModule):
-            raise SMDebugTypeError("a ScriptModule takes no hooks; register the model before it")
+            raise SMDebugTypeError(f"a ScriptModule takes no hooks{_SCRIPT_HINT}")
         names = _core.UniqueNames([each.name for each in self._roots])
         name = names.take(encodable(name or class_name(root)))
         model = Root(
@@ -579,6 +590,16 @@ class Hook(BaseHook):
             *activation_patterns(collection, self._modules),
             *added_module_patterns(collection, self._modules, is_final),
         ]
+
+    def _foreign_members(self, collection: _core.Collection) -> list[str]:
+        return foreign_modules(collection, self._modules)
+
+    def _reasons_of_empty_collections(self) -> dict[str, str]:
+        if not self._roots:
+            return {}
+        return reasons_of_empty_collections(
+            self._roots, self._modules, self._loss_names, self._facts.updaters
+        )
 
     def cost(self) -> HookCost:
         """The overhead of recording so far. `wait_seconds` and `step_thread_seconds` include

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from smdebug.activation_collections import kind_and_side
+from smdebug.activation_collections import KINDS, kind_and_side
 from smdebug.exceptions import SMDebugValueError
 
 if TYPE_CHECKING:
     from smdebug.collection import Collection
 
 LOOP_COLLECTIONS = frozenset({"inputs", "outputs", "labels"})
-_MODULES = {"relu": (nn.ReLU, nn.ReLU6), "tanh": nn.Tanh, "sigmoid": nn.Sigmoid}
+_MODULES = {"relu": (nn.ReLU, nn.ReLU6), "tanh": (nn.Tanh,), "sigmoid": (nn.Sigmoid,)}
 
 
 def loop_patterns(
@@ -41,6 +41,11 @@ def loop_patterns(
     if collection_name == "labels":
         return [rf"^{re.escape(name)}_input_(?!0\b)" for name in loss_names]
     return []
+
+
+def activation_modules() -> dict[str, tuple[type[nn.Module], ...]]:
+    """The modules whose tensors each collection of activations selects, by its name."""
+    return {name: _MODULES[kind] for name, (kind, _) in KINDS.items()}
 
 
 def activation_patterns(collection: Collection, paths: Mapping[nn.Module, str]) -> list[str]:
@@ -62,18 +67,30 @@ def added_module_patterns(
 ) -> list[str]:
     """Returns the patterns of the modules that were added to the collection.
 
-    `paths` maps modules to their paths. Raises SMDebugValueError for a module without a path, but
-    ignores it if `is_final` is False, because its model may still be registered.
+    `paths` maps modules to their paths. Modules without one are left out: see `foreign_modules`.
+    Raises SMDebugValueError if nothing else is in the collection, but not if `is_final` is False,
+    because their model may still be registered.
     """
     patterns = []
-    for module, inputs, outputs in getattr(collection, "module_tensors", list)():
-        path = paths.get(module)
-        if path is None and is_final:
-            raise SMDebugValueError(
-                f"collection '{collection.name}' names a {type(module).__name__} that is in no "
-                "registered model; call register_module with the model that holds it"
-            )
-        if path is not None:
+    for module, inputs, outputs in _added_modules(collection):
+        if path := paths.get(module):
             sides = (["input"] if inputs else []) + (["output"] if outputs else [])
             patterns += [f"^{re.escape(path)}_{side}_" for side in sides]
+    foreign = foreign_modules(collection, paths) if is_final and not patterns else []
+    if foreign and not collection.has_members():
+        raise SMDebugValueError(foreign[0])
     return patterns
+
+
+def foreign_modules(collection: Collection, paths: Mapping[nn.Module, str]) -> list[str]:
+    """Returns a sentence about each module of the collection that no registered model holds."""
+    return [
+        f"collection '{collection.name}' names a {type(module).__name__} that is in no "
+        "registered model; call register_module with the model that holds it"
+        for module, _, _ in _added_modules(collection)
+        if module not in paths
+    ]
+
+
+def _added_modules(collection: Collection) -> list[tuple[nn.Module, bool, bool]]:
+    return getattr(collection, "module_tensors", list)()
