@@ -55,7 +55,7 @@ def checked_flag(field: str, value: Any) -> bool:
     """Returns the truth of an option. Raises SMDebugTypeError for a value that is certainly meant
     for another option, and for an object that has no truth. Text that is no word for a truth counts
     as true, with a warning."""
-    if isinstance(value, (*_LISTS, dict)) or _is_config(value) or callable(value):
+    if _is_no_flag(value):
         remedy = _remedy(value)
         hint = f"; {remedy}" if remedy else ""
         raise SMDebugTypeError(f"{field} must be True or False, found {shown(value)}{hint}")
@@ -64,6 +64,14 @@ def checked_flag(field: str, value: Any) -> bool:
         given = f"[{value!r}]" if meant == "include_collections" else repr(value)
         _logger.warning("%s=%r counts as True; did you mean %s=%s?", field, value, meant, given)
     return as_flag(field, value)
+
+
+def _is_no_flag(value: Any) -> bool:
+    """Whether a value is certainly meant for another option. Scripts pass flags as lists of words,
+    such as ["true"]."""
+    if isinstance(value, _LISTS):
+        return any(isinstance(each, str) and find_boolean(each) is None for each in value)
+    return isinstance(value, dict) or _is_config(value) or callable(value)
 
 
 def _is_number(value: object) -> bool:
