@@ -280,7 +280,7 @@ class Watch {
   IdleTimeout timeout_;
   InterruptWatch interrupts_;
   const std::string context_;               // precedes each status
-  std::optional<std::string> why_missing_;  // none: the run was there at first
+  std::optional<std::string> why_missing_;  // none: the run existed at first
   std::unique_ptr<RunMonitor> monitor_;
 };
 

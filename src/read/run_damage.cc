@@ -62,7 +62,7 @@ Status check_claim(const Storage& storage) {
 // The end of the last record that an index file has in its event file.
 struct RecordsEnd {
   std::uint64_t bytes = 0;  // 0: the index file has no record
-  // Whether the event file ends there. One of the original may go on.
+  // Whether the event file ends there. One of the original may be longer.
   bool ends_file = false;
 };
 

@@ -84,8 +84,8 @@ std::optional<Mode> mode_of(const RunTable& table, const StepQuery& query) {
                                        : std::nullopt;
 }
 
-// Why a step that is not there yet need not come: no collection of the tensor
-// is due. Empty if one is, or if the run does not tell.
+// Why a step that was not written yet need not come: no collection of the
+// tensor is due. Empty if one is, or if the run does not tell.
 std::string not_due_text(const RunTable& table,
                          std::span<const Collection> collections,
                          const std::string& tensor, const StepQuery& query) {

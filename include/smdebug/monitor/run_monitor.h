@@ -53,8 +53,8 @@ struct RunMonitorOptions {
   // Whether the training is running. If so, rules receive the time between its
   // steps, and a rule that the user asked to end the training does so.
   bool is_live = false;
-  // Whether the training was over before it was monitored. Then nobody saw when
-  // its steps came, so that no rule receives the time between them.
+  // Whether the training was over before it was monitored. It is not known
+  // when its steps came, so no rule receives the time between them.
   bool was_over = false;
   Step first_step = 0;  // steps before it are not judged
   // Makes the rules again. If the training is started again while it is
