@@ -506,7 +506,7 @@ class Collection:
         """
 
     @max_elements.setter
-    def max_elements(self, arg: int, /) -> None: ...
+    def max_elements(self, value: int) -> None: ...
 
     def include(self, *patterns: str | list[str] | tuple[str, ...] | set[str], t: str | list[str] | tuple[str, ...] | set[str] | None = None) -> None:
         """

@@ -153,6 +153,18 @@ void set_save_histogram(Collection& self, nb::handle value) {
   ++self.edits->count;
 }
 
+void set_max_elements(Collection& self, nb::handle value) {
+  std::int64_t most = -1;
+  if (!PyLong_CheckExact(value.ptr()) || !nb::try_cast(value, most, false) ||
+      most < 0) {
+    raise_value_error("max_elements of collection '" + self.name +
+                      "' must be a whole number of 0 or more, found " +
+                      repr_of(value) + "; 0 saves all elements");
+  }
+  self.max_elements = most;
+  ++self.edits->count;
+}
+
 nb::object save_config_of(Collection& self) {
   if (self.save_config.is_none() && !self.inherited.is_none()) {
     self.save_config = self.inherited.attr("copy")();
@@ -348,10 +360,9 @@ void def_properties(nb::class_<Collection>& cls) {
           "Whether the hook stays silent if the collection matches no tensor.")
       .def_prop_rw(
           "max_elements", [](const Self& self) { return self.max_elements; },
-          [](Self& self, std::int64_t value) {
-            self.max_elements = value;
-            ++self.edits->count;
-          },
+          [](Self& self, nb::object value) { set_max_elements(self, value); },
+          nb::for_setter(nb::arg("value").none()),
+          nb::for_setter(nb::sig("def max_elements(self, value: int) -> None")),
           "The most elements of each tensor that are saved; 0 saves all. Of a "
           "larger tensor, every n-th index of each dimension is saved, unless "
           "another collection saves the whole tensor at that step.");

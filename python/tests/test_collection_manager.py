@@ -119,3 +119,12 @@ def test_a_mistake_raises_at_the_call_that_made_it(call, error, words):
     with pytest.raises(error) as raised:
         call(CollectionManager())
     assert words in str(raised.value)
+
+
+@pytest.mark.parametrize("wrong", [-1, "10", 1.5, None, True])
+def test_an_invalid_number_of_elements_is_refused_when_it_is_set(wrong):
+    collection = Collection("outputs")
+    collection.max_elements = 5
+    with pytest.raises(SMDebugValueError, match="max_elements of collection 'outputs' must be"):
+        collection.max_elements = wrong
+    assert collection.max_elements == 5
