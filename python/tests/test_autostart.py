@@ -54,8 +54,18 @@ def run(tmp_path, out_dir, script, **options):
 
 
 def test_an_unmodified_script_is_recorded(tmp_path, out_dir):
-    done = run(tmp_path, out_dir, TRAINING + "print([step() for _ in range(5)])")
-    losses = json.loads(done.stdout)
+    script = """
+import io, json
+losses, named = [step() for _ in range(5)], []
+for each in (model, criterion, optimizer):
+    file = io.BytesIO()
+    torch.save(each, file)
+    named.append(b"smdebug" in file.getvalue())
+print(json.dumps([losses, named]))
+"""
+    done = run(tmp_path, out_dir, TRAINING + script)
+    losses, named = json.loads(done.stdout)
+    assert named == [False, False, False]  # such files are loaded without smdebug
     trial = read(out_dir)
     assert trial.steps(mode=modes.TRAIN) == [0, 1, 2, 3, 4]
     loss = trial.tensor("CrossEntropyLoss_output_0")

@@ -150,6 +150,27 @@ def test_a_hooked_model_is_recorded_where_torch_scripts_elsewhere(recorded, monk
     assert hook.status().error is None
 
 
+@pytest.mark.parametrize("options", [{}, {"gradients": "final"}, {"step_on": "optimizer"}])
+def test_files_of_what_a_training_uses_contain_nothing_of_smdebug(out_dir, options):
+    model, loss = Net(), torch.nn.CrossEntropyLoss()
+    optimizer = torch.optim.Adam(model.parameters())
+    hook = smd.Hook(
+        out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=2), **SAVE_ALL, **options
+    )
+    hook.register_module(model)
+    hook.register_loss(loss)
+    for step in range(3):
+        optimizer.zero_grad()
+        loss(model(torch.ones(2, 4)), torch.tensor([0, 2])).backward()
+        optimizer.step()
+        for each in (model, loss, optimizer):
+            file = io.BytesIO()
+            torch.save(each, file)
+            assert b"smdebug" not in file.getvalue(), (step, each)
+    hook.close()
+    assert hook.status().error is None and hook.status().steps_saved > 0
+
+
 LOAD = """
 import sys
 class NoSmdebug:

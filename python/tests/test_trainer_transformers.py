@@ -1,5 +1,6 @@
 """The callback for Hugging Face's Trainer, in real trainings of a tiny BERT with dropout."""
 
+import io
 import os
 import re
 
@@ -98,13 +99,18 @@ class Watcher(TrainerCallback):
     """Notes gradients and weights around each update in another way than ours."""
 
     def __init__(self):
-        self.gradients, self.weights = [], []
+        self.gradients, self.weights, self.files = [], [], []
 
     def on_step_begin(self, args, state, control, model=None, **kwargs):
         self.weights.append(model.classifier.weight.detach().numpy().copy())
 
     def on_pre_optimizer_step(self, args, state, control, model=None, **kwargs):
         self.gradients.append(model.classifier.weight.grad.numpy().copy())
+
+    def on_step_end(self, args, state, control, model=None, **kwargs):
+        file = io.BytesIO()
+        torch.save(model, file)
+        self.files.append(file.getvalue())
 
 
 @pytest.mark.parametrize(
@@ -151,6 +157,7 @@ def test_under_gradient_accumulation_an_update_is_one_step(tmp_path, out_dir):
     # As the optimizer got them: of all three batches, and clipped.
     np.testing.assert_array_equal(values(trial, f"gradient/{CLASSIFIER}"), watcher.gradients)
     np.testing.assert_array_equal(values(trial, CLASSIFIER), watcher.weights)
+    assert [b"smdebug" in file for file in watcher.files] == [False] * 4
 
 
 def test_what_the_trainer_logs_is_in_the_step_it_is_about(tmp_path, out_dir):
