@@ -70,7 +70,7 @@ def forked():
         child = os.fork()
         if child:
             return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        signal.alarm(120)
+        signal.alarm(300)
         try:
             function()
         except BaseException:

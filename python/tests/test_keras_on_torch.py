@@ -232,6 +232,17 @@ def test_tensors_of_bfloat16_keep_their_type(out_dir):
     np.testing.assert_allclose(found.astype(np.float32), array(expected.float()), rtol=0.02)
 
 
+# TensorFlow, MXNet and XGBoost refuse such names by themselves.
+def test_a_layer_with_half_of_a_surrogate_pair_in_its_name_is_recorded(out_dir):
+    model = keras.Sequential([keras.Input((12,)), L.Dense(5, name="x\udc80")], name="model")
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    hook = recorder(out_dir)
+    fitted(hook, model)
+    names = closed(hook).tensor_names()
+    assert {r"x\udc80/outputs", r"x\udc80/weights/model/x\udc80/bias:0"} <= set(names)
+    assert r"gradients/model/x\udc80/biasGrad" in names
+
+
 def test_what_torch_compile_compiles_is_recorded_from_outside_with_a_word(
     out_dir, monkeypatch, caplog
 ):
@@ -279,6 +290,14 @@ def test_a_rule_stops_fit_after_the_batch(out_dir):
     assert hook.status().steps == 1
     assert hook.verdicts()[0]["status"] == "IssuesFound"
     closed(hook)
+
+
+def test_an_unknown_collection_is_logged_and_ignored(out_dir, logged):
+    hook = recorder(out_dir, ["flatten", "gradients"])
+    fitted(hook, made())
+    trial = closed(hook)
+    assert len([text for text in logged if "include_collections names 'flatten'" in text]) == 1
+    assert trial.tensor("gradients/model/second/biasGrad").steps() == list(range(5))
 
 
 SCRIPT = """

@@ -80,3 +80,24 @@ def test_training_and_evaluation_are_recorded_and_end_bit_identical(out_dir, tmp
     (loss,) = trial.tensor_names(collection="losses")
     assert trial.tensor(loss).steps(mode=smd.modes.EVAL) == [0, 2]
     assert hook.status().error is None
+
+
+@with_estimators
+def test_an_unknown_collection_is_logged_and_ignored(out_dir, tmp_path, logged):
+    hook = EstimatorHook(
+        out_dir,
+        include_collections=["flatten", "weights"],
+        save_config=smd.SaveConfig(save_interval=2),
+    )
+    trained(hook, tmp_path / "model")
+    hook.close()
+    assert len([text for text in logged if "include_collections names 'flatten'" in text]) == 1
+    assert hook.status().error is None
+    assert read(out_dir).tensor("line/kernel:0").steps(mode=smd.modes.TRAIN) == [0, 2, 4]
+
+
+@with_estimators
+def test_a_hook_that_was_passed_to_no_estimator_says_so_at_the_end(out_dir, logged):
+    EstimatorHook(out_dir).close()
+    (warning,) = [text for text in logged if "to an Estimator" in text]
+    assert out_dir in warning
