@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
+from listed_tensors import check_collections_list_what_was_saved
 
 import smdebug.tensorflow as smd
 from conftest import KERAS_3, REPOSITORY, digits, read, tf
@@ -113,7 +114,7 @@ def test_what_is_recorded_is_what_the_step_computes(kind, out_dir):
 
 @LOOP_KINDS
 @pytest.mark.parametrize("interval", [1, 3, 1000])
-def test_the_weights_after_training_are_bit_identical_with_dropout(kind, interval, out_dir):
+def test_the_weights_after_training_are_bit_identical_with_dropout(kind, interval, out_dir, warned):
     # XLA draws other random numbers in each process and function, whatever the seed.
     is_seeded = kind != "compiled"
 
@@ -129,10 +130,14 @@ def test_the_weights_after_training_are_bit_identical_with_dropout(kind, interva
             step(images, labels)
         return [np.array(variable) for variable in model.trainable_variables]
 
-    without = trained(None)
-    hook = smd.KerasHook(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=interval))
-    with_hook = trained(hook)
-    hook.close()
+    with warned() as usual:
+        without = trained(None)
+    with warned() as texts:
+        config = smd.SaveConfig(save_interval=interval)
+        hook = smd.KerasHook(out_dir, save_all=True, save_config=config)
+        with_hook = trained(hook)
+        hook.close()
+    assert texts <= usual
     assert hook.status().steps == 7
     assert hook.status().tensors > 0
     for one, other in zip(without, with_hook, strict=True):
@@ -505,6 +510,7 @@ def test_sparse_gradients_beyond_the_limit_are_left_out_with_a_word(out_dir, mon
     hook.close()
     assert "gradients/tableGrad" not in read(out_dir).tensor_names()
     assert "48 bytes" in hook.status().skipped["gradients/tableGrad"]
+    check_collections_list_what_was_saved(read(out_dir))
 
 
 @pytest.mark.parametrize("kind", ["eager", "function"])
@@ -547,6 +553,7 @@ def test_ragged_and_sparse_targets_are_skipped_with_a_word(kind, out_dir):
     np.testing.assert_array_equal(gradient, [2.0, 2.0, 2.0])
     hook.close()
     assert "rows differ in length" in hook.status().skipped["loss"]
+    check_collections_list_what_was_saved(read(out_dir))
     assert read(out_dir).tensor("gradients/xGrad").steps() == [0, 1]
 
 
