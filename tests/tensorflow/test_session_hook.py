@@ -6,6 +6,7 @@ import weakref
 
 import numpy as np
 import pytest
+from listed_tensors import check_collections_list_what_was_saved
 
 import smdebug.tensorflow as smd
 from conftest import REPOSITORY, read, tf
@@ -130,7 +131,7 @@ def test_variables_have_the_values_that_the_step_starts_from(out_dir):
 
 
 @pytest.mark.parametrize("interval", [1, 2, 1000])
-def test_the_weights_after_training_are_bit_identical_with_dropout(interval, out_dir):
+def test_the_weights_after_training_are_bit_identical_with_dropout(interval, out_dir, warned):
     def trained(hook):
         with tf.Graph().as_default():
             line = Line(hook, dropout=0.4)
@@ -139,10 +140,14 @@ def test_the_weights_after_training_are_bit_identical_with_dropout(interval, out
                 losses = line.run(session, 7)
                 return [loss for loss, _ in losses], session.run(line.variables)
 
-    losses, weights = trained(None)
-    hook = SessionHook(out_dir, save_all=True, save_config=smd.SaveConfig(save_interval=interval))
-    same_losses, same_weights = trained(hook)
-    hook.close()
+    with warned() as usual:
+        losses, weights = trained(None)
+    with warned() as texts:
+        config = smd.SaveConfig(save_interval=interval)
+        hook = SessionHook(out_dir, save_all=True, save_config=config)
+        same_losses, same_weights = trained(hook)
+        hook.close()
+    assert texts <= usual
     assert hook.status().error is None and hook.status().tensors > 0
     assert losses == same_losses
     for one, other in zip(weights, same_weights, strict=True):
@@ -178,6 +183,7 @@ def test_what_a_run_does_not_compute_is_computed_only_where_it_changes_nothing(o
     assert not {f"asked/{name}:0" for name in harmful} & set(names)
     (told,) = [line for line in logged if "are not saved" in line]
     assert "asked/counts:0" in told
+    check_collections_list_what_was_saved(trial)
 
 
 def test_what_stands_in_one_branch_or_in_a_loop_is_left_alone(out_dir):
@@ -397,6 +403,17 @@ def test_the_graph_goes_to_tensorboard(out_dir, tmp_path):
     assert [tag for tag in tags if tag.startswith("loss")]
 
 
+def test_a_hook_that_was_passed_to_no_session_says_so_at_the_end(out_dir, logged):
+    hook = SessionHook(out_dir)
+    line = Line(None)
+    with tf1.train.MonitoredSession() as session:
+        line.run(session, 1)
+    hook.close()
+    hook.close()
+    (warning,) = [text for text in logged if "MonitoredSession(hooks=[hook])" in text]
+    assert out_dir in warning and "no step was recorded" in warning
+
+
 def session_in_a_cell(out_dir):
     """What a cell of a notebook does; returns weak references to what it made."""
     hook = SessionHook(
@@ -432,6 +449,44 @@ GRAPH_VALUES = {
     "RaggedTensor": lambda: tf.ragged.constant([[1], [2, 3]]),
     "scalar": lambda: tf.constant(1.0),
 }
+
+
+# Name -> (a value that has elements while a session runs, the array that it is saved as).
+EAGER = tf.constant([1.0, 2.0])
+VALUES = {
+    "numpy": (np.float64([1, 2]), [1, 2]),
+    "number": (2.5, [2.5]),
+    "list": ([1, 2], [1, 2]),
+    "eager tensor": (EAGER, [1, 2]),
+    "eager bfloat16": (tf.cast(EAGER, tf.bfloat16), [1, 2]),
+    "eager string": (tf.constant(["a", "bc"]), [b"a", b"bc"]),
+    "list of eager tensors": ([EAGER, np.ones(2)], [[1, 2], [1, 1]]),
+    "one element": (tf.constant(1.5), 1.5),
+}
+
+
+def test_a_value_that_has_elements_is_saved_while_a_session_runs(out_dir):
+    hook = SessionHook(
+        out_dir, include_collections=["losses"], save_config=smd.SaveConfig(save_interval=1)
+    )
+    line, results = Line(hook), []
+    with tf1.train.MonitoredSession(hooks=[hook]) as session:
+        for _ in range(2):
+            results.append(line.run(session, 1)[0][0])
+            hook.save_tensor("result", results[-1])
+            for kind, (value, expected) in VALUES.items():
+                hook.save_tensor(kind, value)
+                if np.size(expected) == 1:
+                    hook.save_scalar(kind, value)
+    hook.close()
+    assert hook.status().skipped == {} and hook.status().error is None
+    trial = read(out_dir)
+    saved = trial.tensor("result")
+    assert [float(saved.value(step)) for step in saved.steps()] == [float(each) for each in results]
+    for kind, (_, expected) in VALUES.items():
+        value = trial.tensor(kind).value(trial.tensor(kind).steps()[-1])
+        np.testing.assert_array_equal(value, np.array(expected))
+        assert (f"scalar/{kind}" in trial.tensor_names()) == (np.size(expected) == 1)
 
 
 def test_a_tensor_of_a_graph_is_logged_once_and_raises_nothing(out_dir, capfd):

@@ -99,15 +99,22 @@ def _is_variable(value: Any) -> bool:
 
 
 def _of_list(values: Sequence[Any]) -> UserValue:
-    """Returns the parts of a list with tensors in it: one tensor for a list with tensors of a
-    graph, otherwise arrays."""
+    """Returns the parts of a list with tensors in it: one tensor in a function that is traced, and
+    for a list with tensors of a graph, otherwise arrays."""
     tf = sys.modules.get("tensorflow")
-    if tf is not None and not tf.executing_eagerly():
+    if tf is not None and _needs_graph(tf, values):
         try:
             return UserValue([tf.convert_to_tensor(values)], _itself)
         except Exception as error:
             raise NotTaken(f"TensorFlow cannot make one tensor of its parts: {error}") from None
     return UserValue([_arrays_of(values)], _itself)
+
+
+def _needs_graph(tf: Any, values: Sequence[Any]) -> bool:
+    if tf.executing_eagerly():
+        return False
+    is_function = tf.compat.v1.get_default_graph().building_function
+    return is_function or any(map(is_symbolic, tf.nest.flatten(values)))
 
 
 def _arrays_of(values: Sequence[Any]) -> list[Any]:

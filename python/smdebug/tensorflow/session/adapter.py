@@ -118,7 +118,8 @@ class SessionAdapter:
         feeds = arguments.feed_dict or {}
         found = self._tensors.of_run(arguments.fetches, feeds)
         due = {each.name: each for each in found if each.slot.is_due()}
-        wanted = {each.name for each in self._tensors.tensors if each.slot.is_due()}
-        for name in wanted:
-            self._missed[name] = self._missed.get(name, True) and name not in due
+        self._missed.update(dict.fromkeys(due, False))
+        for each in self._tensors.tensors:
+            if each.name not in self._missed and each.is_due():
+                self._missed[each.name] = True
         return list(due.values())

@@ -1,6 +1,7 @@
 """The tensors of a graph of TensorFlow 1 that a hook may save, and those of one run."""
 
 import dataclasses
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -20,13 +21,23 @@ _logger = get_logger()
 
 @dataclasses.dataclass
 class Fetched:
-    """A tensor of the graph with its name and slot. `shape` is that of the variable whose gradient
-    it is, if it is a tf.IndexedSlices."""
+    """A tensor of the graph with its name and collections. `shape` is that of the variable whose
+    gradient it is, if it is a tf.IndexedSlices."""
 
     name: str
-    slot: GroupSlot
+    collections: Sequence[str]
+    session: ReplicaSessions
     tensor: Any
     shape: tuple[int, ...] | None = None
+
+    @functools.cached_property
+    def slot(self) -> GroupSlot:
+        """Its slot, made where a run can return it: collections list each tensor that has one."""
+        return self.session.tensor(self.name, self.collections)
+
+    def is_due(self) -> bool:
+        """Returns whether the open step saves it, without a slot."""
+        return any(self.session.is_due(self.name, each) for each in self.collections)
 
     def put(self, value: Any) -> None:
         """Saves its value in a run."""
@@ -130,7 +141,7 @@ class SessionTensors:
 
     def _fetched(self, tensor, collections, name=None):
         name = name or tensor.name
-        return Fetched(name, self._session.tensor(name, collections), tensor)
+        return Fetched(name, collections, self._session, tensor)
 
 
 def _compiled(patterns: Sequence[str]) -> list[re.Pattern[str]]:
