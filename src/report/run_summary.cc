@@ -1,6 +1,7 @@
 #include "smdebug/report/run_summary.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -60,8 +61,14 @@ std::string loss_text(const RunOverview::LossCourse& loss) {
 void add_overview(const RunSummary& summary, const RunOverview& overview,
                   std::vector<SummaryLine>& lines) {
   lines.push_back({"steps", steps_text(overview), 5});
+  bool names_not_finite = false;
   for (std::size_t i = 0; i < overview.losses.size(); ++i) {
-    lines.push_back({"loss", loss_text(overview.losses[i]), i == 0 ? 4 : 9});
+    const RunOverview::LossCourse& loss = overview.losses[i];
+    // Such as that of an evaluation whose training is fine.
+    const bool is_news =
+        !names_not_finite && !std::isfinite(loss.first + loss.last);
+    names_not_finite |= is_news;
+    lines.push_back({"loss", loss_text(loss), is_news ? 2 : i == 0 ? 4 : 9});
   }
   const std::string cost =
       summary.cost.empty() ? cost_text(overview) : summary.cost;

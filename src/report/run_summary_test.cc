@@ -1,6 +1,7 @@
 #include "smdebug/report/run_summary.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -127,6 +128,18 @@ TEST(RunSummary, PrefersTheCostToMoreLosses) {
   const std::string text = run_summary_text(summary);
   EXPECT_THAT(text, AllOf(HasSubstr("  cost "), HasSubstr("a from 2 to 1"),
                           Not(HasSubstr("d from 2 to 1"))));
+}
+
+TEST(RunSummary, KeepsALossThatIsNotFiniteAmongManyLines) {
+  RunSummary summary = crowded();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const char* name : {"eval_a", "eval_b"})
+    summary.overview->losses.push_back({name, Mode::eval, 4, 2, nan});
+  const std::string text = run_summary_text(summary);
+  EXPECT_THAT(text, AllOf(HasSubstr("eval_a from 2 to nan (EVAL)"),
+                          HasSubstr("Loss_output_0 from 2.25 to 0.5 (TRAIN)"),
+                          Not(HasSubstr("eval_b"))));
+  EXPECT_LE(lines_in(text), 12);
 }
 
 TEST(RunSummary, FitsTenLinesWithoutAFindingAndTwelveWithFindings) {
