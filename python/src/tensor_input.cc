@@ -21,8 +21,10 @@ Error unreadable(std::string why) {
   return {Error::Code::unsupported, std::move(why)};
 }
 
-// Takes the pending Python exception and returns its first line.
+// Takes the pending Python exception and returns its first line. A table of
+// another library may fail without one.
 std::string take_python_error() {
+  if (!PyErr_Occurred()) return "its elements cannot be read";
   nb::python_error error;
   return first_line(error);
 }
@@ -330,8 +332,9 @@ Status TensorImport::import_table(nb::handle object,
   dlpack::Tensor tensor;
   if (table.borrow_from_object(object.ptr(), &tensor) != 0) {
     std::string why = take_python_error();
-    if (is_strided(object))
-      return unreadable(reason_of_kind(object).value_or(std::move(why)));
+    if (auto reason = reason_of_kind(object))
+      return unreadable(*std::move(reason));
+    if (is_strided(object)) return unreadable(std::move(why));
     SMD_CHECK_OK(check_dense(object));
     return import_host_copy(object, "to_dense");
   }

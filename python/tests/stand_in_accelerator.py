@@ -39,7 +39,10 @@ def _replace_table():
 
     @_Borrow
     def lend_from_device(tensor, out):
-        answer = lend(tensor, out)
+        try:
+            answer = lend(tensor, out)
+        except Exception:  # ctypes passes none on to the caller
+            return -1
         address = ctypes.c_void_p.from_address(out).value
         is_asked = answer == 0 and address is not None and _at_work is not None
         if is_asked and not _at_work.is_host(address):

@@ -71,6 +71,13 @@ def train_in_modes(model, hook):
     return losses
 
 
+def test_a_sparse_tensor_on_a_device_is_saved_as_a_dense_one(out_dir, device):
+    with smd.Hook(out_dir, save_all=True, save_config=EVERY_STEP) as hook:
+        hook.save_tensor("coo", torch.eye(3).to_sparse())
+    assert hook.status().skipped == {}
+    np.testing.assert_array_equal(read(out_dir).tensor("coo").value(0), np.eye(3))
+
+
 def made_with_seed(make):
     torch.manual_seed(0)
     return make()

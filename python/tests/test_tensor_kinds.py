@@ -195,7 +195,7 @@ SKIPPED = {
     "meta": (lambda: X.to("meta"), "a meta tensor has a shape but no elements"),
     "meta parameter": (lambda: torch.nn.Parameter(X.to("meta")), "a meta tensor"),
     "meta DTensor": (lambda: local(X.to("meta"), Shard(0)), "a meta tensor"),
-    "meta COO": (lambda: torch.sparse_coo_tensor(size=(2, 2), device="meta"), "Meta"),
+    "meta COO": (lambda: torch.sparse_coo_tensor(size=(2, 2), device="meta"), "a meta tensor"),
     "expanded meta": (lambda: torch.ones(2, device="meta").expand(3, 2), "a meta tensor"),
     "fake": (fake, "a FakeTensor has a shape but no elements"),
     "fake of a GPU": (lambda: fake("cuda"), "a FakeTensor has a shape but no elements"),
