@@ -269,7 +269,7 @@ Mode checked_mode(nb::handle value) {
       repr_of(value));
 }
 
-// What was meant by the only argument of a SaveConfig that is no dict.
+// The likely meaning of the only argument of a SaveConfig that is no dict.
 std::string meant(nb::handle value) {
   if (nb::isinstance<SaveConfigMode>(value)) {
     return "; use SaveConfig.from_save_config_mode(...) for all modes";

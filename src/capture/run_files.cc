@@ -58,9 +58,10 @@ bool is_saved(const Plan& plan, std::string_view name) {
   return false;
 }
 
-// What the user has put into a collection: of a built-in one, without its own
-// patterns, which the plan may have replaced by exclusive ones. Adapters put
-// patterns into the opt-in collections, so that nothing there is the user's.
+// The members that the user has put into a collection: of a built-in one,
+// without its own patterns, which the plan may have replaced by exclusive ones.
+// Adapters put patterns into the opt-in collections, so that nothing there is
+// the user's.
 TensorGroup own_members(const Framework& framework,
                         const Collection& collection) {
   TensorGroup own = collection.tensors;

@@ -42,7 +42,7 @@ GLOBAL = ModeKeys.GLOBAL
 Mode = ModeKeys | None  # None stands for GLOBAL
 Patterns = str | Sequence[str]
 
-# What belongs to another argument of `tensor_names` than its first, a flag without effect.
+# Types that the first argument of `tensor_names`, a flag without effect, does not take.
 _NO_FLAGS = (str, int, list, tuple, re.Pattern, ModeKeys, Collection)
 # The files and folders that show that a folder is a run; "index" for one of a FileWriter.
 _FILES_OF_A_RUN = ("claim.smd", "run.json", "collections", "index", "training_job_end.ts")

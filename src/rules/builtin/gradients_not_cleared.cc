@@ -40,7 +40,7 @@ const Advice kAdvice[] = {
                "once after each update"},
 };
 
-// What an optimizer has done when the adapter knows the answer.
+// The updates of an optimizer after which the adapter knows the answer.
 constexpr std::string_view kEnough =
     "acted six times, or twice if its gradients are cleared, with plain or "
     "sparse gradients that a backward pass added to the model's parameters";
