@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class SessionPlanTest : public SessionFixture {
@@ -349,7 +350,7 @@ TEST_F(SessionPlanTest, HidesThePatternsOfARuleUnderSmdebugRun) {
               HasSubstr("collection 'labels' should be saved, but no tensor of "
                         "the first saved step belongs to it; names that were "
                         "seen are"));
-  EXPECT_THAT(log_.text(), ::testing::Not(HasSubstr("(?!")));
+  EXPECT_THAT(log_.text(), Not(HasSubstr("(?!")));
 }
 
 TEST_F(SessionPlanTest, LogsTheReasonThatAnAdapterGivesOfAnEmptyCollection) {
