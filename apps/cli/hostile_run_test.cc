@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -30,12 +31,16 @@ class HostileRun : public testing::Test {
     std::ofstream(run_ + "/" + key) << text;
   }
 
-  static void expect_harmless(const Spoken& spoken) {
+  static void expect_no_control(const Spoken& spoken) {
     for (const char c : spoken.out + spoken.err) {
       const auto byte = static_cast<unsigned char>(c);
       ASSERT_TRUE(byte >= ' ' || c == '\n') << static_cast<int>(byte);
       ASSERT_NE(byte, 0x7f);
     }
+  }
+
+  static void expect_harmless(const Spoken& spoken) {
+    expect_no_control(spoken);
     EXPECT_THAT(spoken.out + spoken.err, Not(HasSubstr("\nstate  all is")));
   }
 
@@ -65,13 +70,41 @@ TEST_F(HostileRun, IsShownWithoutWhatATerminalObeys) {
            {"tensor", run_, kEvil},
            {"tensor", run_, kEvil, "--json"},
            {"tensor", run_, std::string(kEvil) + "?"},
+           {"explain", run_, kEvil},
+           {"explain", run_, kEvil, "--json"},
            {"check", run_},
-           {"check", run_, "--json"}}) {
+           {"check", run_, "--json"},
+           {"report", run_},
+           {"ls", run_},
+           {"ls", run_, "--json"}}) {
     const Spoken spoken = smdebug(args);
-    SCOPED_TRACE(args[0]);
+    SCOPED_TRACE(fmt::format("{}", fmt::join(args, " ")));
     expect_harmless(spoken);
   }
   EXPECT_THAT(smdebug({"tensor", run_, kEvil}).out, HasSubstr("\\x1b[2J"));
+}
+
+TEST_F(HostileRun, IsHandledUnderAnyNameWithoutWhatATerminalObeys) {
+  const std::string evil = folder_.path(kEvil);
+  const std::string missing = evil + "?";
+  std::filesystem::rename(run_, evil);
+  for (const std::vector<std::string>& args :
+       std::vector<std::vector<std::string>>{
+           {"show", evil},
+           {"ls", missing},
+           {"ls", folder_.path()},
+           {"ls", evil, "--json"},
+           {"report", evil, "--out", missing},
+           {"run", "--out", evil, "--", "true"},
+           {"run", "--out", missing, "--", "true"},
+           {"rm", missing, "--yes"},
+           {"check", evil, "--rule", "AllZero", "--set",
+            std::string(kEvil) + "=1"},
+           {"rm", evil},
+           {"rm", evil, "--force", "--yes"}}) {
+    SCOPED_TRACE(fmt::format("{}", fmt::join(args, " ")));
+    expect_no_control(smdebug(args));
+  }
 }
 
 TEST_F(HostileRun, ListsItsDamageWithTheNamesOfTheFiles) {

@@ -96,7 +96,7 @@ int run(const ReportCommand& command, const Console& console) {
       failure.message += "; --out FILE writes the report elsewhere";
     return console.fail(failure);
   }
-  if (!command.json) console.out << *place << "\n";
+  if (!command.json) console.out << printable(*place) << "\n";
   return kExitNothingFound;
 }
 

@@ -84,6 +84,13 @@ TEST_F(Report, IsWrittenWhereTheUserWantsIt) {
   EXPECT_FALSE(std::filesystem::exists(run_ + "/" + kPage));
 }
 
+TEST_F(Report, PrintsItsPathWithoutWhatATerminalObeys) {
+  const std::string page = folder_.path("a\x1b[2J.html");
+  const Spoken spoken = smdebug({"report", run_, "--out", page});
+  EXPECT_EQ(spoken.out, folder_.path("a\\x1b[2J.html\n"));
+  EXPECT_TRUE(std::filesystem::exists(page));
+}
+
 TEST_F(Report, IsPrintedAsJsonWithoutAFile) {
   const Spoken spoken = smdebug({"report", run_, "--json"});
   EXPECT_EQ(spoken.code, 0) << spoken.err;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/escape.h"
 #include "smdebug/report/explanation.h"
 
 #include "base/suggestions.h"
@@ -20,13 +21,15 @@ std::string range_text(const Explanation& explanation) {
 
 std::string headline(const Explanation& explanation) {
   const bool was_saved = explanation.was_saved.value_or(false);
+  const std::string tensor = printable(explanation.tensor);
+  const std::string answer = printable(explanation.answer);
   if (!explanation.step) {
-    return explanation.tensor + ": " + explanation.answer +
+    return tensor + ": " + answer +
            (explanation.saved_steps > 0 ? range_text(explanation) : "") + "\n";
   }
-  return fmt::format("{} was {}saved at {}: {}\n", explanation.tensor,
+  return fmt::format("{} was {}saved at {}: {}\n", tensor,
                      was_saved ? "" : "not ", step_text(*explanation.step),
-                     explanation.answer);
+                     answer);
 }
 
 std::string yes_or_no(const std::optional<bool>& answer) {
