@@ -3,14 +3,23 @@
 // Reads small text files that are not part of a run, such as configurations.
 // The files of a run are read through `Storage`.
 
+#include <cstddef>
 #include <string>
 
 #include "smdebug/base/result.h"
+#include "smdebug/base/wait_limit.h"
 
 namespace smdebug {
 
-// Returns the whole file. Fails with `not_found` if it does not exist and with
-// `io` if it cannot be read; both messages name the path.
-Result<std::string> read_text_file(const std::string& path);
+// A configuration takes about 100 bytes per collection.
+inline constexpr std::size_t kMaxTextFileBytes = std::size_t{64} << 20;
+
+// Returns the whole file. Fails with `not_found` if it does not exist, with
+// `unavailable` if it does not respond within `limit`, such as a pipe that
+// nobody writes, and with `io` if it cannot be read or is larger than
+// `kMaxTextFileBytes`. Each message names the path.
+Result<std::string> read_text_file(
+    const std::string& path,
+    const WaitLimit& limit = WaitLimit::from_environment());
 
 }  // namespace smdebug

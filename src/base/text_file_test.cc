@@ -3,11 +3,14 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/result_matchers_testing.h"
+#include "tests/support/temporary_folder_testing.h"
 
 namespace smdebug {
 namespace {
@@ -32,6 +35,34 @@ TEST(ReadTextFile, TellsAMissingFileFromOneThatCannotBeRead) {
   EXPECT_THAT(read_text_file("/dev/null/x"), FailsWith(Error::Code::not_found));
   EXPECT_THAT(read_text_file(testing::TempDir()),
               FailsWith(Error::Code::io, HasSubstr("Is a directory")));
+}
+
+TEST(ReadTextFile, RefusesAFileThatIsTooLarge) {
+  const TemporaryFolder folder;
+  folder.write("huge", "");
+  std::filesystem::resize_file(folder.path("huge"), std::uintmax_t{1} << 40);
+  EXPECT_THAT(read_text_file(folder.path("huge")),
+              FailsWith(Error::Code::io,
+                        HasSubstr("huge' cannot be read: it has more than")));
+}
+
+TEST(ReadTextFile, GivesUpAPipeThatNobodyWrites) {
+  const TemporaryFolder folder;
+  const std::string pipe = folder.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(
+      read_text_file(pipe, {std::chrono::milliseconds(10), {}}),
+      FailsWith(Error::Code::unavailable,
+                HasSubstr("pipe' cannot be read: it has not responded")));
+  std::ofstream(pipe) << "";  // releases the thread
+}
+
+TEST(ReadTextFile, WaitsForThoseWhoWriteAPipe) {
+  const TemporaryFolder folder;
+  const std::string pipe = folder.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::jthread writer([&] { std::ofstream(pipe) << "text"; });
+  EXPECT_THAT(read_text_file(pipe), IsOkAndHolds("text"));
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +13,7 @@
 #include "base/bounded_call.h"
 #include "base/environment.h"
 #include "base/json.h"
+#include "base/text_file.h"
 
 namespace smdebug {
 namespace {
@@ -41,13 +40,6 @@ bool is_checkpoint(std::string_view path) {
 
 std::string config_path() {
   return environment_variable(kVariable).value_or(std::string(kDefaultConfig));
-}
-
-// The text of a small file, or none.
-std::optional<std::string> read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string{std::istreambuf_iterator<char>(file), {}};
 }
 
 std::optional<Step> find_step(const Json& state, std::string_view key) {
@@ -130,8 +122,6 @@ class CheckpointState::Folder {
 std::shared_ptr<CheckpointState::Folder> CheckpointState::Folder::open(
     const std::shared_ptr<DetachableLogger>& logger) {
   const std::string path = config_path();
-  const auto text = read_text(path);
-  if (!text) return nullptr;
   const auto ignore = [&](std::string_view why) {
     logger->warning(fmt::format(
         "step numbers are not kept with checkpoints: checkpoint configuration "
@@ -139,6 +129,9 @@ std::shared_ptr<CheckpointState::Folder> CheckpointState::Folder::open(
         path, why));
     return nullptr;
   };
+  const auto text = read_text_file(path);
+  if (!text && text.error().code == Error::Code::not_found) return nullptr;
+  if (!text) return ignore(text.error().message);
   const auto config = Json::parse(*text);
   if (!config) return ignore(config.error().message);
   const Json* local_path = config->find("LocalPath");

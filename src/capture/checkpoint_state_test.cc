@@ -221,6 +221,14 @@ TEST_F(CheckpointStateTest, SurvivesAFolderThatVanishesOrCannotBeWritten) {
   EXPECT_EQ(session->status().state, SessionStatus::State::active);
 }
 
+TEST_F(CheckpointStateTest, IsNotThereWithAConfigurationThatIsTooLarge) {
+  fs::resize_file(config_path(), std::uintmax_t{1} << 40);
+  RecordingLogger log{LogLevel::warning};
+  EXPECT_EQ(CheckpointState::open(log), nullptr);
+  EXPECT_THAT(log.text(),
+              HasSubstr(config_path() + "' cannot be read: it has more than"));
+}
+
 // `open` of a pipe waits for its writer.
 TEST_F(CheckpointStateTest, IsGivenUpIfItsFolderDoesNotRespond) {
   const std::string pipe = folder_.path() + "/pipe";
