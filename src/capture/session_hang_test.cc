@@ -133,6 +133,33 @@ TEST_P(SessionHangsAtTest, EndsWithTensorBoardAndASizeLimit) {
   (void)session->close();
 }
 
+TEST_P(SessionHangsAtTest, EndsWithASizeLimit) {
+  config_.max_run_bytes = 1500;
+  auto session = open();
+  step(*session);
+  ASSERT_TRUE(session->flush());
+  hanging_->hang_at(GetParam());
+  for (int i = 0; i < 5; ++i) step(*session);
+  (void)session->close();
+  if (!hanging_->has_hung()) GTEST_SKIP() << "no such call after the first";
+  EXPECT_EQ(session->status().state, SessionStatus::State::failed);
+}
+
+TEST_P(SessionHangsAtTest, EndsBesideAnEarlierAttempt) {
+  {
+    auto killed = open();
+    step(*killed);
+    ASSERT_TRUE(killed->flush());
+  }
+  ASSERT_TRUE(memory_->remove(kClaimKey));
+  hanging_->hang_at(GetParam());
+  auto session = open();
+  for (int i = 0; i < 3; ++i) step(*session);
+  (void)session->close();
+  if (!hanging_->has_hung()) GTEST_SKIP() << "such a run makes no such call";
+  EXPECT_EQ(session->status().state, SessionStatus::State::failed);
+}
+
 INSTANTIATE_TEST_SUITE_P(Every, SessionHangsAtTest,
                          testing::ValuesIn(kStorageCalls));
 
