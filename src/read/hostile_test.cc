@@ -347,9 +347,35 @@ TEST_F(HostileTest, ExchangedEventFilesOfTwoStepsGiveNoValues) {
                           Pair(event_file_key(2, "worker_0"), _)));
 }
 
+// The records of both have the same names and the same step.
+TEST_F(HostileTest, ExchangedEventFilesOfTwoWorkersGiveNoValues) {
+  const std::vector<std::string> workers = {"worker_0", "worker_1"};
+  for (const std::string& worker : workers) {
+    const float other = worker == workers[0] ? 5 : 6;
+    run_.put_step(
+        {{1, Mode::train, 1},
+         worker,
+         {{.name = "w", .elements = {other, 2}, .with_statistics = true}}});
+  }
+  exchange(event_file_key(1, workers[0]), event_file_key(1, workers[1]));
+  const auto trial = open();
+  for (const std::string& worker : workers) {
+    const auto value = trial->tensor("w")->value({1, Mode::global, worker});
+    ASSERT_FALSE(value.ok()) << worker;
+    EXPECT_EQ(value.error().code, Error::Code::corrupt);
+    EXPECT_THAT(value.error().message, HasSubstr(event_file_key(1, worker)));
+  }
+  EXPECT_THAT(damage_of(*trial),
+              ElementsAre(Pair(event_file_key(1, workers[0]), _),
+                          Pair(event_file_key(1, workers[1]), _)));
+}
+
 TEST_F(HostileTest, FoldersThatAreLinksOrFilesAreDamage) {
   const std::string outside = folder_.path() + "/outside";
-  for (const char* name : {"index", "events", "collections"}) {
+  for (const char* name : {"attempts", "facts", "series"})
+    fs::create_directory(path(name));
+  for (const char* name : {"attempts", "collections", "events", "facts",
+                           "index", "series"}) {
     fs::rename(path(name), outside);
     const std::function<void()> traps[] = {
         [&] { fs::create_directory_symlink(outside, path(name)); },

@@ -165,7 +165,8 @@ std::vector<Damage> damage_beside_index(const Storage& storage) {
   std::vector<Damage> found;
   for (const std::string_view folder :
        {kIndexPrefix, kEventsPrefix, std::string_view("attempts/"),
-        std::string_view("collections/"), kCollectionsPrefix}) {
+        kFactsPrefix, kSeriesPrefix, std::string_view("collections/"),
+        kCollectionsPrefix}) {
     const Status status = storage.check_folder(folder);
     if (status || (folder == kCollectionsPrefix && !found.empty() &&
                    found.back().key == "collections")) {
