@@ -2,6 +2,10 @@
 // tested in format/, and with TensorBoard's own reader in python/tests.
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
 #include <mutex>
 #include <random>
 #include <string>
@@ -9,6 +13,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "smdebug/capture/session.h"
 #include "smdebug/reduce/statistics_kernel.h"
@@ -137,6 +142,33 @@ TEST_F(TensorBoardTest, HasAFilePerModeWithWhatWasSaved) {
                 number("CrossEntropyLoss_output_0", 0.25, 0));
   EXPECT_EQ(file(Mode::eval), histogram("all/relu_output_0", {4}, 1));
   EXPECT_FALSE(session->status().tensorboard_error);
+}
+
+TEST_F(TensorBoardTest, WritesIntoNoFileThatHasItsName) {
+  const std::string victim = folder_.path("victim");
+  const std::string own = tensorboard_->uri() + "/" + key(Mode::train);
+  const std::function<void()> traps[] = {
+      [&] { std::filesystem::create_hard_link(victim, own); },
+      [&] { std::filesystem::create_symlink(victim, own); },
+      [&] { std::filesystem::create_symlink(folder_.path("new"), own); },
+      [&] { ASSERT_EQ(mkfifo(own.c_str(), 0666), 0); }};
+  for (const auto& set_trap : traps) {
+    folder_.write("victim", "precious");
+    std::filesystem::create_directories(
+        std::filesystem::path(own).parent_path());
+    set_trap();
+    run_ = *open_storage(run_->uri() + "_again");
+    auto session = open();
+    session->set_mode(Mode::train);
+    session->begin_step();
+    put(*session, "w", {1});
+    EXPECT_TRUE(session->close().ok());
+    std::ifstream file(victim);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}),
+              "precious");
+    EXPECT_FALSE(std::filesystem::exists(folder_.path("new")));
+    std::filesystem::remove_all(tensorboard_->uri());
+  }
 }
 
 TEST_F(TensorBoardTest, HasEachSavedScalarUnderItsOwnStep) {

@@ -18,6 +18,7 @@
 #include "tests/fault/file_size_limit.h"
 #include "tests/fault/forbidden_call.h"
 #include "tests/support/as_nobody_testing.h"
+#include "tests/support/deep_folder_testing.h"
 #include "tests/support/fake_clock_testing.h"
 #include "tests/support/temporary_folder_testing.h"
 
@@ -121,20 +122,6 @@ TEST_F(LocalStorageTest, TrustsAFoldersTimeOnlyWhenItsTickIsOver) {
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
-}
-
-// Removes a chain of folders whose path is too long for one call, from the
-// innermost one.
-void remove_deep_folder(const std::string& path) {
-  const fs::path home = fs::current_path();
-  fs::current_path(path);
-  int depth = 1;
-  while (chdir("d") == 0) ++depth;
-  for (; depth > 0; --depth) {
-    ASSERT_EQ(chdir(".."), 0);
-    ASSERT_EQ(rmdir("d"), 0);
-  }
-  fs::current_path(home);
 }
 
 TEST_F(LocalStorageTest, LeavesNoEmptyFolderOfAStepBehind) {
@@ -379,6 +366,7 @@ TEST_F(LocalStorageTest, WritesThroughNoLinkedFolderOfTheRun) {
   fs::create_directories(root_ + "/events");
   fs::create_directory_symlink(outside, root_ + "/index");
   fs::create_directory_symlink(outside, root_ + "/events/000000000007");
+  write_file("own", "own");
   const auto try_all = [&] {
     for (const char* key : {"index/000000000/a", "index/b", "index/deep/er/c",
                             "events/000000000007/d"}) {
@@ -387,8 +375,12 @@ TEST_F(LocalStorageTest, WritesThroughNoLinkedFolderOfTheRun) {
       EXPECT_EQ(status.error().code, Error::Code::io);
       EXPECT_THAT(status.error().message, HasSubstr(key));
       EXPECT_FALSE(storage_->create_exclusive(key, bytes_of("text")));
+      EXPECT_FALSE(storage_->move("own", key)) << key;
+      EXPECT_EQ(read_file("own"), "own");
     }
     EXPECT_FALSE(*storage_->exists("index/000000000/old"));
+    EXPECT_TRUE(storage_->move("index/000000000/old", "moved"));
+    EXPECT_FALSE(*storage_->exists("moved"));
     EXPECT_TRUE(storage_->remove("index/000000000/old"));
     EXPECT_TRUE(fs::exists(outside + "/000000000/old"));
     const auto others = std::distance(fs::directory_iterator(outside), {});
@@ -463,20 +455,12 @@ TEST_F(LocalStorageTest, ReadsNoFileThatIsLargerThanItsLimit) {
 
 TEST_F(LocalStorageTest, ListsATreeOfAnyDepthUpToALimit) {
   write_file("index/a", "");
-  const fs::path home = fs::current_path();
-  fs::current_path(root_ + "/index");
-  constexpr int kDepth = 5000;  // more than the longest path
-  for (int i = 0; i < kDepth; ++i) {
-    ASSERT_EQ(mkdir("d", 0777), 0);
-    ASSERT_EQ(chdir("d"), 0);
-  }
-  fs::current_path(home);
+  const DeepFolder deep(root_ + "/index", 5000);
   const auto listed = storage_->list("");
   ASSERT_TRUE(listed) << listed.error().message;
   ASSERT_EQ(listed->size(), 2u);
   EXPECT_EQ(listed->front().key, "index/a");
   EXPECT_FALSE(listed->back().is_file);
-  remove_deep_folder(root_ + "/index/d");
 }
 
 TEST_F(LocalStorageTest, ListsADeepTree) {
