@@ -165,6 +165,17 @@ TEST(MailClient, RefusesWhatIsNoMailServer) {
               FailsWith(Error::Code::invalid_argument));
 }
 
+TEST(MailClient, GivesUpAServerThatNeverAnswers) {
+  const Listener listener;
+  Mail mail;
+  mail.from = "a@example.com";
+  mail.to = {"b@example.com"};
+  mail.timeout = std::chrono::milliseconds(50);
+  EXPECT_THAT(
+      mail_client().send({"smtp://127.0.0.1:" + listener.port(), "", ""}, mail),
+      FailsWith(Error::Code::unavailable, HasSubstr("timed out")));
+}
+
 TEST(MailClient, SaysThatTheServerIsDown) {
   std::string port;
   {
