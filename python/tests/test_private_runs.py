@@ -36,12 +36,40 @@ def record(out_dir, **options):
     return hook
 
 
+def check_is_private(folder):
+    for path, (is_folder, mode) in modes_below(folder).items():
+        assert mode == (0o700 if is_folder else 0o600), path
+
+
 def test_a_private_run_can_be_read_by_its_owner_alone(out_dir, tmp_path, open_umask):
     record(out_dir, private=True, tensorboard_dir=tmp_path / "tb", rules=["ExplodingTensor"])
     for folder in (out_dir, tmp_path / "tb"):
-        for path, (is_folder, mode) in modes_below(folder).items():
-            assert mode == (0o700 if is_folder else 0o600), path
+        check_is_private(folder)
     assert read(out_dir).steps() == [0, 1, 2]
+
+
+def test_a_private_run_of_the_command_can_be_read_by_its_owner_alone(out_dir, tmp_path, open_umask):
+    script = tmp_path / "train.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import torch
+            model = torch.nn.Linear(2, 2)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for step in range(3):
+                optimizer.zero_grad()
+                model(torch.ones(1, 2)).sum().backward()
+                optimizer.step()
+            """
+        )
+    )
+    smdebug = [sys.executable, "-m", "smdebug"]
+    options = ["--out", out_dir, "--private", "--rule", "ExplodingTensor"]
+    launched = [*smdebug, "run", *options, "--", sys.executable, script]
+    subprocess.run(launched, check=True)
+    subprocess.run([*smdebug, "watch", out_dir, "--rule", "ExplodingTensor"], check=True)
+    assert pathlib.Path(out_dir, "rules/ExplodingTensor.json").exists()
+    check_is_private(out_dir)
 
 
 def test_without_the_option_the_umask_decides(out_dir, open_umask):
