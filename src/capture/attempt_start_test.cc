@@ -307,8 +307,8 @@ TEST_F(AttemptStartTest, LeavesTheStepsOfAWorkerThatBeganBeforeTheFirst) {
 // 1 TiB that takes no room on disk, but would as a copy in memory.
 TEST_F(AttemptStartTest, LoadsNoHugeFileOfTheEarlierAttempt) {
   const std::string keys[] = {
-      std::string(kRunFileKey), std::string(kClaimKey),
-      std::string(kProgressKey), collections_file_key("worker_0"),
+      std::string(kRunFileKey),      std::string(kClaimKey),
+      std::string(kProgressKey),     collections_file_key("worker_0"),
       facts_file_key(0, "worker_0"), series_file_key({"worker_0", 0, 5, 1})};
   rusage before, after;
   getrusage(RUSAGE_SELF, &before);

@@ -374,8 +374,8 @@ TEST_F(HostileTest, FoldersThatAreLinksOrFilesAreDamage) {
   const std::string outside = folder_.path() + "/outside";
   for (const char* name : {"attempts", "facts", "series"})
     fs::create_directory(path(name));
-  for (const char* name : {"attempts", "collections", "events", "facts",
-                           "index", "series"}) {
+  for (const char* name :
+       {"attempts", "collections", "events", "facts", "index", "series"}) {
     fs::rename(path(name), outside);
     const std::function<void()> traps[] = {
         [&] { fs::create_directory_symlink(outside, path(name)); },
