@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "cli_testing.h"
+#include "tests/support/deep_folder_testing.h"
 
 namespace smdebug {
 namespace {
@@ -163,6 +164,38 @@ TEST_F(HostileRun, ShowsWhatIsReadableBesideHugeFiles) {
   EXPECT_THAT(files, testing::UnorderedElementsAreArray(huge));
   EXPECT_EQ(page["steps"], 9);
   EXPECT_EQ(smdebug({"check", run_}).err, "");
+}
+
+TEST_F(HostileRun, IsActedOnBesideHugeRecordsOfActions) {
+  const std::string run = folder_.path("fired");
+  record_run(run, kVanishing);
+  const std::vector<std::string> watch = {
+      "watch",    run,         "--rule", "VanishingGradient",
+      "--action", "command=:", "--json"};
+  EXPECT_EQ(smdebug(watch).code, 3);
+  const std::string rule = "rules/VanishingGradient";
+  folder_.write("fired/" + rule + "/watcher.json", "");
+  int huge = 0;
+  for (const auto& file :
+       std::filesystem::directory_iterator(run + "/" + rule)) {
+    std::filesystem::resize_file(file, std::uintmax_t{1} << 40);
+    ++huge;
+  }
+  EXPECT_EQ(huge, 2);
+  const auto again = nlohmann::json::parse(smdebug(watch).out);
+  EXPECT_EQ(again[0]["actions"][0]["status"], "done");
+}
+
+// Deeper than any listing follows.
+TEST_F(HostileRun, IsShownAndRemovedWithAFolderOfAnyDepth) {
+  const DeepFolder deep(run_ + "/index", 600);
+  const Spoken shown = smdebug({"show", run_, "--json"});
+  EXPECT_EQ(nlohmann::json::parse(shown.out)["steps"], 10);
+  const Spoken listed = smdebug({"ls", folder_.path(), "--json"});
+  EXPECT_EQ(nlohmann::json::parse(listed.out)["runs"][0]["steps"], 10);
+  const Spoken removed = smdebug({"rm", run_, "--force", "--yes"});
+  EXPECT_EQ(removed.code, 0) << removed.err;
+  EXPECT_FALSE(std::filesystem::exists(run_ + "/run.json"));
 }
 
 TEST_F(HostileRun, SaysThatItsIndexIsALink) {

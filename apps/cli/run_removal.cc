@@ -22,6 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// An attempt of a run has six levels of folders at most. The limit bounds the
+// open folders and the length of paths.
+constexpr int kMaxDepth = 16;
+
 Error cannot(std::string_view what, const fs::path& path,
              const std::error_code& failure) {
   return {Error::Code::io, "cannot " + std::string(what) + " '" +
@@ -77,7 +81,10 @@ Result<RunRemoval> list_run(const fs::path& folder) {
        !failure && entry != end; entry.increment(failure)) {
     std::error_code ignored;
     const fs::file_status status = entry->symlink_status(ignored);
-    if (fs::is_directory(status)) continue;
+    const bool is_too_deep =
+        fs::is_directory(status) && entry.depth() == kMaxDepth;
+    if (is_too_deep) entry.disable_recursion_pending();
+    if (fs::is_directory(status) && !is_too_deep) continue;
     const std::string key =
         entry->path().lexically_relative(folder).generic_string();
     if (!fs::is_regular_file(status) || !is_run_file(key)) {
@@ -102,6 +109,7 @@ void remove_empty_folders(const fs::path& folder) {
   for (fs::recursive_directory_iterator entry(folder, failure), end;
        !failure && entry != end; entry.increment(failure)) {
     std::error_code ignored;
+    if (entry.depth() == kMaxDepth) entry.disable_recursion_pending();
     if (fs::is_directory(entry->symlink_status(ignored)))
       folders.push_back(entry->path());
   }

@@ -63,8 +63,11 @@ Status RunIndex::refresh(std::string_view after, bool all) {
     for (const auto& [folder, version] : folders_) {
       if (has_changed(folder)) changed.push_back(folder);
     }
+    std::string listed = "/";  // the last one, with all that is below it
     for (const std::string& folder : changed) {
-      if (status.ok()) status = list(folder, after);
+      if (!status.ok() || folder.starts_with(listed)) continue;
+      status = list(folder, after);
+      listed = folder;
     }
   }
   if (status) return {};
