@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from listed_tensors import check_collections_list_what_was_saved
 
 import smdebug.tensorflow as smd
 from conftest import digits, read
@@ -251,6 +252,7 @@ def test_ragged_inputs_are_left_out_with_a_word(out_dir, logged):
         model.fit(data, verbose=0, callbacks=[hook])
     assert any("'inputs' is not saved: its rows differ" in message for message in logged)
     assert "last/outputs" in read(out_dir).tensor_names()
+    check_collections_list_what_was_saved(read(out_dir))
 
 
 def test_the_run_that_the_original_wrote_has_the_same_names(out_dir):
