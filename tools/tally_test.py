@@ -14,7 +14,9 @@ def tally():
     loader = importlib.machinery.SourceFileLoader("test_program", str(PROGRAM))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
-    return module.Tally()
+    tally = module.Tally()
+    tally.program = module
+    return tally
 
 
 def report(folder: pathlib.Path, cases: str) -> pathlib.Path:
@@ -65,3 +67,22 @@ def test_a_step_counts_only_when_it_fails(tally):
     assert tally.add_step("x", "true")
     assert not tally.add_step("x", "false")
     assert counts(tally) == (0, 1, 0)
+
+
+# Prints another version of numpy once it has installed something.
+PIP = """#!/bin/sh
+case $1 in
+  install) echo $2 > {0} ;;
+  freeze) echo "smdebug @ file:///x.whl"; test -e {0} && echo numpy==2 || echo numpy==1 ;;
+esac
+"""
+
+
+def test_an_installation_that_changes_another_package_is_a_failure(tally, tmp_path):
+    pip = tmp_path / "pip"
+    pip.write_text(PIP.format(tmp_path / "installed"))
+    pip.chmod(0o755)
+    tally.program.install_beside(tally, [pip], "x.whl")
+    assert tally.failures == [f"package: {pip} install changed numpy==1, numpy==2"]
+    tally.program.install_beside(tally, [pip], "x.whl")
+    assert tally.failed == 1
