@@ -1304,6 +1304,9 @@ class TensorSlot:
         Reports that the tensor cannot be saved, in the status and once in the log.
         """
 
+    def leave_out(self, reason: str) -> None:
+        """Like `skip`, without a log message."""
+
 class TensorSlots:
     """The slots of tensors that are put together, once per step."""
 

@@ -323,7 +323,9 @@ void bind_slots(nb::module_& m) {
            "Returns whether the plan in use can ever save the tensor.")
       .def("skip", &TensorSlot::skip, "reason"_a,
            "Reports that the tensor cannot be saved, in the status and once in "
-           "the log.");
+           "the log.")
+      .def("leave_out", &TensorSlot::leave_out, "reason"_a,
+           "Like `skip`, without a log message.");
   nb::class_<BoundSlots>(
       m, "TensorSlots",
       "The slots of tensors that are put together, once per step.")

@@ -237,14 +237,17 @@ void CaptureSink::report_expanded(SlotState& slot, const SaveSpec& spec,
 }
 
 void CaptureSink::skip(SlotState& slot, std::string_view reason) {
-  if (slot.is_skipped.exchange(true)) return;
-  if (!slot.was_captured) slots_.note_listing();
-  {
-    std::lock_guard lock(skipped_mutex_);
-    skipped_.emplace(slot.name, reason);
-  }
+  if (!leave_out(slot, reason)) return;
   logger_.warning("tensor '" + slot.name +
                   "' is not saved: " + std::string(reason));
+}
+
+bool CaptureSink::leave_out(SlotState& slot, std::string_view reason) {
+  if (slot.is_skipped.exchange(true)) return false;
+  if (!slot.was_captured) slots_.note_listing();
+  std::lock_guard lock(skipped_mutex_);
+  skipped_.emplace(slot.name, reason);
+  return true;
 }
 
 void CaptureSink::assign(SlotState& slot,

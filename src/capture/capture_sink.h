@@ -85,6 +85,8 @@ class CaptureSink {
   // Whether the tensor can be captured at all. If not, skips its slot.
   bool is_capturable(SlotState& slot, const TensorView& tensor);
   void skip(SlotState& slot, std::string_view reason);
+  // Like `skip`, without a message. Returns whether it is the first time.
+  bool leave_out(SlotState& slot, std::string_view reason);
   // Adds the slot to these collections, from now on.
   void assign(SlotState& slot, std::span<const std::string> collections);
 

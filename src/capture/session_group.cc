@@ -194,7 +194,12 @@ Status GroupSlot::put_each(std::span<const TensorView> tensors) const {
   return {};
 }
 
-void GroupSlot::skip(std::string_view reason) const { first().skip(reason); }
+void GroupSlot::skip(std::string_view reason) const {
+  first().skip(reason);
+  for_each_selected(
+      [&](const TensorSlot& slot, std::size_t) { slot.leave_out(reason); });
+}
+
 bool GroupSlot::is_due() const { return first().is_due(); }
 bool GroupSlot::is_next_due() const { return first().is_next_due(); }
 bool GroupSlot::can_match() const { return first().can_match(); }

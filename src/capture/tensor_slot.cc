@@ -63,6 +63,10 @@ void TensorSlot::skip(std::string_view reason) const {
   session_->sink.skip(*state_, reason);
 }
 
+void TensorSlot::leave_out(std::string_view reason) const {
+  session_->sink.leave_out(*state_, reason);
+}
+
 bool TensorSlot::is_due() const {
   return due_spec(session_->sink, *state_) != nullptr;
 }

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from keras_watching import FunctionalDropout
+from listed_tensors import check_collections_list_what_was_saved
 
 import smdebug.tensorflow as smd
 from conftest import KERAS_3, digits, read, split_cpu
@@ -441,6 +442,7 @@ def test_tensors_that_only_one_replica_has_are_left_out_with_a_word(
         parts = values(trial, "last/inputs", trial.steps(mode=mode)[0], mode)
         np.testing.assert_array_equal(np.concatenate(parts), X[: 8 * len(trial.workers())])
     assert not [each for each in trial.tensor_names() if each.startswith("extra")]
+    check_collections_list_what_was_saved(trial)
     said = [each for each in logged if "some replicas have it" in each]
     assert sorted(each.split("'")[1] for each in said) == ["extra/inputs", "extra/outputs"]
 

@@ -54,6 +54,9 @@ class TensorSlot {
   /// Reports that the tensor could not be read. The reason is kept in the
   /// session's status and logged once per name. Any thread.
   void skip(std::string_view reason) const;
+  /// Like `skip`, without a log message: the caller has logged one for several
+  /// tensors. Any thread.
+  void leave_out(std::string_view reason) const;
 
   /// Returns whether the open step saves this tensor. Any thread.
   bool is_due() const;

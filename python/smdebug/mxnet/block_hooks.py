@@ -105,9 +105,11 @@ class WatchedBlock:
     def _put(self, next_slot: Callable[[], TensorSlot | None], values: Iterable[Any]) -> None:
         for value in values:
             slot = next_slot()
-            if slot is None or value is None:
+            if slot is None:
                 continue
-            if hasattr(value, "asnumpy"):
+            if value is None:
+                slot.leave_out("the graph of its hybridized block does not show it")
+            elif hasattr(value, "asnumpy"):
                 put(slot, value)
             else:
                 slot.put(value)
