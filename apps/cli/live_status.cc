@@ -50,9 +50,8 @@ void LiveOutput::print(const Verdict& verdict) {
   if (verdict.status != RuleStatus::issues_found) return;
   progress_.clear();
   console_.err << "smdebug: "
-               << (detail_ == Detail::verbose
-                       ? verdict_text(verdict)
-                       : finding_text(verdict, printed_))
+               << (detail_ == Detail::verbose ? verdict_text(verdict)
+                                              : finding_text(verdict, printed_))
                << std::flush;
   printed_.push_back(verdict);
 }

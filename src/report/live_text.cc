@@ -29,8 +29,8 @@ std::optional<Verdict> cause_among(std::span<const Verdict> earlier,
   std::vector<Verdict> all(earlier.begin(), earlier.end());
   all.push_back(finding);
   for (const Diagnosis& one : diagnose(all)) {
-    const bool is_explained = std::ranges::any_of(
-        one.consequences, [&](const Verdict& consequence) {
+    const bool is_explained =
+        std::ranges::any_of(one.consequences, [&](const Verdict& consequence) {
           return consequence.rule == finding.rule &&
                  consequence.kind == finding.kind &&
                  consequence.parameters == finding.parameters;
@@ -77,11 +77,10 @@ std::string finding_text(const Verdict& finding,
     return fmt::format("{}; {} can explain it\n", onset_text(finding, {}),
                        cause->rule);
   }
-  std::string text =
-      fmt::format("{}: {}{}: {}\n", finding.rule,
-                  rule_status_name(finding.status),
-                  finding.severity == Severity::advice ? " (advice)" : "",
-                  printable(one_line(finding.message)));
+  std::string text = fmt::format(
+      "{}: {}{}: {}\n", finding.rule, rule_status_name(finding.status),
+      finding.severity == Severity::advice ? " (advice)" : "",
+      printable(one_line(finding.message)));
   if (!finding.advice.empty())
     text += "  advice: " + printable(one_line(finding.advice)) + "\n";
   return text;

@@ -307,10 +307,10 @@ void leave_out(std::vector<SummaryLine>& lines, std::size_t limit,
                int least_rank) {
   while (lines.size() > limit) {
     // Of several lines of one rank, the last.
-    const auto last = std::prev(
-        std::ranges::max_element(lines.rbegin(), lines.rend(), {},
-                                 &SummaryLine::rank)
-            .base());
+    const auto last =
+        std::prev(std::ranges::max_element(lines.rbegin(), lines.rend(), {},
+                                           &SummaryLine::rank)
+                      .base());
     if (last->rank < least_rank) return;
     lines.erase(last);
   }
