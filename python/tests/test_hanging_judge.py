@@ -209,9 +209,20 @@ def test_ctrl_c_ends_a_watch_of_a_storage_that_does_not_respond(hanging_library,
 
 
 @pytest.mark.parametrize(
-    "words", [["show"], ["check"], ["tensor", "gradient/a"], ["explain", "gradient/a"], ["ls"]]
+    "words",
+    [
+        ["show"],
+        ["check"],
+        ["tensor", "gradient/a"],
+        ["explain", "gradient/a"],
+        ["ls"],
+        ["report"],
+        ["rm", "--force", "--yes"],
+    ],
 )
-def test_a_program_that_only_reads_waits_until_ctrl_c(hanging_library, tmp_path, words):
+def test_a_program_that_is_no_part_of_a_training_waits_until_ctrl_c(
+    hanging_library, tmp_path, words
+):
     run = tmp_path / "hanging/run"
     write_steps(run, 3)
     (tmp_path / "switch").touch()

@@ -315,11 +315,12 @@ def test_the_log_sums_up_at_the_end(tmp_path, out_dir, logged):
     assert "\n  no issue  ExplodingTensor\n" in summary
 
 
-def test_the_log_ends_as_a_watch_does(tmp_path, out_dir, logged):
-    callback = SMDebugCallback(out_dir, rules=[FIRES], stop=False, save_config=EVERY_STEP)
+@pytest.mark.parametrize("rule", [FIRES, ("ExplodingTensor", {})])
+def test_the_log_ends_as_a_watch_does(tmp_path, out_dir, logged, rule):
+    callback = SMDebugCallback(out_dir, rules=[rule], stop=False, save_config=EVERY_STEP)
     make_trainer(tmp_path, callback).train()
     callback.close()
-    check_end_is_that_of_watch(logged, out_dir)
+    check_end_is_that_of_watch(logged, out_dir, rule)
 
 
 def test_the_log_of_a_callback_without_rules_is_a_line(tmp_path, out_dir, logged):

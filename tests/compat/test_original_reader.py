@@ -149,6 +149,30 @@ def test_the_original_sees_one_training_in_a_folder_that_was_used_again(tmp_path
             np.testing.assert_array_equal(as_array(weight[str(step)]["value"]), weights[step])
 
 
+def test_the_original_sees_each_step_of_a_resumed_run_once(tmp_path, monkeypatch):
+    run = tmp_path / "run"
+    every_step = smd.SaveConfig(save_interval=1)
+    old = train(smd.Hook(run, save_all=True, save_config=every_step), steps=8)
+    (run / "training_job_end.ts").unlink()  # as if the process had been killed
+    checkpoint = {"training-run": 0, "latest-global-step-seen": 3}
+    checkpoint["latest-mode-step"] = {"TRAIN": 1, "EVAL": 1, "GLOBAL": 3}
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints/metadata.json").write_text(json.dumps([checkpoint]))
+    config = tmp_path / "checkpointconfig.json"
+    config.write_text(json.dumps({"LocalPath": str(tmp_path / "checkpoints")}))
+    monkeypatch.setenv("CHECKPOINT_CONFIG_FILE_PATH", str(config))
+    new = train(smd.Hook(run, save_all=True, save_config=every_step), steps=6)
+
+    expected = {run: old[:4] + new, run / "attempts/1": [None] * 4 + old[4:]}
+    for trial, weights in expected.items():
+        answers = read_with_original(trial)
+        steps = [step for step, weight in enumerate(weights) if weight is not None]
+        assert answers["steps"]["GLOBAL"] == steps
+        weight = answers["tensors"]["Net_fc1.weight"]["GLOBAL"]
+        for step in steps:
+            np.testing.assert_array_equal(as_array(weight[str(step)]["value"]), weights[step])
+
+
 def test_the_original_reads_our_reductions(tmp_path):
     config = smd.ReductionConfig(
         reductions=["min", "max", "mean", "std", "variance", "sum", "prod"],

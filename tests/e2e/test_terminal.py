@@ -128,6 +128,46 @@ def test_run_prints_plain_lines_to_a_log(tmp_path):
     assert "\x1b" not in done.stderr and "\r" not in done.stderr
 
 
+def test_run_prints_plain_lines_on_a_terminal_under_ci(tmp_path):
+    said, code = on_terminal(run_command(tmp_path), CI="true")
+    assert code == 0, said
+    check_lines_of_run(said, tmp_path)
+    assert "\x1b" not in said and "\r" not in said
+
+
+# Trains until the file of its first argument exists.
+AWAITED = """
+import pathlib, sys
+import torch
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+while not pathlib.Path(sys.argv[1]).exists():
+    optimizer.zero_grad()
+    model(torch.randn(8, 4)).pow(2).mean().backward()
+    optimizer.step()
+"""
+
+
+def test_run_prints_a_verdict_while_the_training_continues(tmp_path):
+    (tmp_path / "train.py").write_text(AWAITED)
+    rule = ("--rule", "VanishingGradient", "--set", "threshold=1e9")
+    training = (sys.executable, tmp_path / "train.py", tmp_path / "seen")
+    command = [SMDEBUG, "run", "--out", tmp_path / "run", *rule, "--", *training]
+    process = subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True)
+    limit = threading.Timer(240, process.kill)
+    limit.start()
+    said = ""
+    for line in process.stderr:
+        said += line
+        if line.startswith("smdebug: VanishingGradient: IssuesFound"):
+            (tmp_path / "seen").touch()
+    limit.cancel()
+    assert process.wait() == 3, said
+    assert said.index("VanishingGradient: IssuesFound") < said.index(
+        "smdebug: VanishingGradient fired"
+    )
+
+
 def test_watch_rewrites_one_line_on_a_terminal_and_erases_it_at_the_end(growing_run, tmp_path):
     said, code = on_terminal(watch_command(growing_run), **stop_after(5, tmp_path))
     assert code == 0, said
