@@ -15,8 +15,8 @@ namespace smdebug {
 inline constexpr std::size_t kMaxTextFileBytes = std::size_t{64} << 20;
 
 // Returns the whole file. Fails with `not_found` if it does not exist, with
-// `unavailable` if it does not respond within `limit`, such as a pipe that
-// nobody writes, and with `io` if it cannot be read or is larger than
+// `unavailable` if it does not respond within `limit`, such as a pipe
+// without a writer, and with `io` if it cannot be read or is larger than
 // `kMaxTextFileBytes`. Each message names the path.
 Result<std::string> read_text_file(
     const std::string& path,
