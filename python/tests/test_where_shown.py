@@ -38,7 +38,7 @@ HOOK_POINTS = {
     # modes of execution
     "checkpointing": "pytorch_kinds::a_checkpointed_model_is_recorded_once_and_trains_to_the_same_bits",
     "scripted children": "pytorch_kinds::a_model_with_a_scripted_child_is_recorded_around_it",
-    "scripted models": "pytorch_kinds::a_scripted_model_as_a_whole_is_refused_with_a_word",
+    "scripted models": "pytorch_kinds::a_scripted_model_as_a_whole_is_refused_with_what_can_be_recorded",
     "tracing": "user_pains::a_hooked_model_can_be_traced",
     "DataParallel": "pytorch_kinds::data_parallel_is_recorded_as_the_model_inside",
     "DDP": "pytorch_ddp::each_rank_is_a_worker_that_saves_its_own",
