@@ -377,17 +377,6 @@ def test_gradients_with_a_graph_of_their_own_are_followed(out_dir):
     assert last_answers(out_dir) == [True]
 
 
-def test_sparse_gradients_are_left_alone(out_dir):
-    model = torch.nn.Embedding(4, 3, sparse=True)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    hook = every_step(out_dir, model)
-    for _ in range(UPDATES):
-        cross_entropy(model(torch.randint(4, (6,))), torch.randint(3, (6,))).backward()
-        optimizer.step()
-    hook.close()
-    assert last_answers(out_dir) == [None]
-
-
 @pytest.mark.parametrize("clears", [True, False])
 def test_optimizers_that_act_during_the_backward_pass_are_left_alone(out_dir, clears):
     model = Net()
