@@ -1564,6 +1564,9 @@ class GroupSlot:
     def skip(self, reason: str) -> None:
         """Reports, once, that the tensor cannot be saved."""
 
+    def leave_out(self, reason: str) -> None:
+        """Like `skip`, without a log message."""
+
 class WorkerContext:
     """Keeps one worker selected for the current thread."""
 

@@ -92,7 +92,9 @@ void bind_group_slot(nb::module_& m) {
       .def("can_match", &GroupSlot::can_match,
            "Returns whether the plan in use can ever save it.")
       .def("skip", &GroupSlot::skip, "reason"_a,
-           "Reports, once, that the tensor cannot be saved.");
+           "Reports, once, that the tensor cannot be saved.")
+      .def("leave_out", &GroupSlot::leave_out, "reason"_a,
+           "Like `skip`, without a log message.");
 }
 
 void bind_workers(Group& group) {

@@ -196,6 +196,10 @@ Status GroupSlot::put_each(std::span<const TensorView> tensors) const {
 
 void GroupSlot::skip(std::string_view reason) const {
   first().skip(reason);
+  leave_out(reason);
+}
+
+void GroupSlot::leave_out(std::string_view reason) const {
   for_each_selected(
       [&](const TensorSlot& slot, std::size_t) { slot.leave_out(reason); });
 }

@@ -50,6 +50,7 @@ class GroupSlot {
   Status put_each(std::span<const TensorView> tensors) const;
   /// See `TensorSlot`.
   void skip(std::string_view reason) const;
+  void leave_out(std::string_view reason) const;
   bool is_due() const;
   bool is_next_due() const;
   bool can_match() const;

@@ -37,11 +37,12 @@ class TensorSaver:
             else:
                 slot.put(as_array(tensor[0]))
         except NotTaken as why:
-            slot.skip(str(why))
+            self.skip(name, str(why))
 
     def skip(self, name: str, why: str) -> None:
-        """Logs once that a tensor is not saved."""
-        self._session.tensor(name).skip(why)
+        """Logs once that a tensor is not saved, and lists it in no collection."""
+        self._sink.warn_once(f"tensor '{name}' is not saved: {why}", name)
+        self._session.tensor(name).leave_out(why)
 
     def skip_graph(self, why: str) -> None:
         """Logs once that nothing from inside a step is saved."""
