@@ -348,8 +348,7 @@ TEST_F(SessionPlanTest, HidesThePatternsOfARuleUnderSmdebugRun) {
   unsetenv("SMDEBUG_RUN");
   EXPECT_THAT(log_.text(),
               HasSubstr("collection 'labels' should be saved, but no tensor of "
-                        "the first saved step belongs to it; names that were "
-                        "seen are"));
+                        "the run belongs to it; names that were seen are"));
   EXPECT_THAT(log_.text(), Not(HasSubstr("(?!")));
 }
 
