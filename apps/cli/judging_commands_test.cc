@@ -280,14 +280,20 @@ TEST(JudgingCommands, RefuseARuleThatCanJudgeNothing) {
   EXPECT_EQ(check("4", "5").code, 0);
 }
 
-TEST(JudgingCommands, WatchSaysOnceThatNoRunAppeared) {
-  TemporaryFolder folder;
+// Watches a run that does not exist, for so many seconds of a clock that does
+// not wait.
+Spoken watch_in_vain(const std::string& run, const char* seconds) {
   FakeClock clock;
   clock.set_shortest_sleep(std::chrono::seconds(1));
   CliHooks hooks;
   hooks.clock = &clock;
+  return smdebug({"watch", run, "--timeout", seconds}, hooks);
+}
+
+TEST(JudgingCommands, WatchSaysOnceThatNoRunAppeared) {
+  TemporaryFolder folder;
   const std::string run = folder.path("nowhere");
-  const Spoken spoken = smdebug({"watch", run, "--timeout", "2"}, hooks);
+  const Spoken spoken = watch_in_vain(run, "2");
   EXPECT_EQ(spoken.code, 1);
   EXPECT_THAT(spoken.err,
               AllOf(HasSubstr("waiting for a run: no run at '" + run),
@@ -299,12 +305,7 @@ TEST(JudgingCommands, WatchSaysOnceThatNoRunAppeared) {
 
 TEST(JudgingCommands, WatchDoesNotRepeatThatItWaits) {
   TemporaryFolder folder;
-  FakeClock clock;
-  clock.set_shortest_sleep(std::chrono::seconds(1));
-  CliHooks hooks;
-  hooks.clock = &clock;
-  const Spoken spoken =
-      smdebug({"watch", folder.path("nowhere"), "--timeout", "600"}, hooks);
+  const Spoken spoken = watch_in_vain(folder.path("nowhere"), "600");
   EXPECT_EQ(spoken.err.find("waiting for"), spoken.err.rfind("waiting for"))
       << spoken.err;
 }

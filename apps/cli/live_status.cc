@@ -63,7 +63,7 @@ void LiveOutput::print_failure(const Verdict& verdict) {
 }
 
 void LiveOutput::note(const std::string& text) {
-  if (detail_ == Detail::quiet) return;
+  if (text.empty() || detail_ == Detail::quiet) return;
   progress_.clear();
   console_.err << "smdebug: " << printable(text) << std::endl;
 }

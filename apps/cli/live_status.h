@@ -35,7 +35,7 @@ class LiveOutput {
   // Prints a verdict at once if a rule fired or failed.
   void print(const Verdict& verdict);
 
-  // Prints a line at once, unless the user asked for quiet.
+  // Prints a line at once, unless it is empty or the user asked for quiet.
   void note(const std::string& text);
 
   // Removes the status, before something else is printed.

@@ -72,8 +72,7 @@ class LaunchedRun {
                                          "=" + request.json(),
                                      console_.clock));
     live_.note(start_text(summary_.location, monitor_->verdicts()));
-    if (const std::string note = preset_note(command_.rules); !note.empty())
-      live_.note(note);
+    live_.note(preset_note(command_.rules));
     return {};
   }
 

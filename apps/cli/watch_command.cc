@@ -127,8 +127,7 @@ class Watch {
     if (why_missing_)
       live_.note("waiting for a run: " + *why_missing_ +
                  "; Ctrl-C ends the wait");
-    if (const std::string note = preset_note(command_.rules); !note.empty())
-      live_.note(note);
+    live_.note(preset_note(command_.rules));
     const auto end = follow();
     if (!end) return console_.fail(end.error());
     if (!monitor_->trial()) return fail_without_run(*end);

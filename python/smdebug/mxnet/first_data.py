@@ -8,7 +8,7 @@ their mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from mxnet import autograd, gluon
@@ -63,27 +63,11 @@ class FirstData:
 
     def note_model(self, block: gluon.Block, name: str, arguments: Iterable[Any]) -> None:
         """Measures the inputs of a model. A further call in a step does not count."""
-        if self._step is None or name in self._seen:
-            return
-        self._seen.add(name)
-        try:
-            self._add_inputs(block, name, arguments)
-        except MXNetError:
-            raise
-        except Exception as error:  # an array of another library
-            _logger.debug("the inputs of a model are unknown: %r", error)
+        self._note(self._add_inputs, block, name, arguments)
 
     def note_loss(self, block: gluon.loss.Loss, name: str, arguments: tuple[Any, ...]) -> None:
         """Measures what a loss is given, as `note_model` does."""
-        if self._step is None or name in self._seen:
-            return
-        self._seen.add(name)
-        try:
-            self._add_loss(block, name, arguments)
-        except MXNetError:
-            raise
-        except Exception as error:
-            _logger.debug("what a loss is given is unknown: %r", error)
+        self._note(self._add_loss, block, name, arguments)
 
     def inputs(self) -> list[_core.DataFacts]:
         """The facts of the inputs so far."""
@@ -101,6 +85,19 @@ class FirstData:
             )
             for name, (kind, measured) in self._losses.items()
         ]
+
+    def _note(
+        self, add: Callable[[Any, str, Any], None], block: gluon.Block, name: str, arguments: Any
+    ) -> None:
+        if self._step is None or name in self._seen:
+            return
+        self._seen.add(name)
+        try:
+            add(block, name, arguments)
+        except MXNetError:
+            raise
+        except Exception as error:  # an array of another library
+            _logger.debug("what '%s' is given is unknown: %r", name, error)
 
     def _add_inputs(self, block: gluon.Block, name: str, arguments: Iterable[Any]) -> None:
         for number, argument in enumerate(arguments):

@@ -19,6 +19,7 @@ from mxnet.base import MXNetError
 
 from smdebug import _core, current_hook
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
+from smdebug.added_parts import patterns_of_added
 from smdebug.error_isolation import isolate_errors
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
@@ -306,22 +307,16 @@ class Hook(BaseHook):
         patterns = activation_patterns(collection, names)
         if collection.name == "losses":
             patterns += _patterns_of_losses(collection, self._loss_names)
-        added = []
-        for block, inputs, outputs in getattr(collection, "block_tensors", list)():
-            if watched := self._watched.get(block):
-                sides = (["input"] if inputs else []) + (["output"] if outputs else [])
-                added += [f"^{re.escape(watched.name)}_{side}_" for side in sides]
+        paths = {block: watched.name for block, watched in self._watched.items()}
         is_final = self._has_begun or bool(self._watched)
-        foreign = self._foreign_members(collection) if is_final and not added else []
-        if foreign and not collection.has_members():
-            raise SMDebugValueError(foreign[0])
-        return patterns + added
+        foreign = self._foreign_members(collection) if is_final else []
+        return patterns + patterns_of_added(collection, _added_blocks(collection), paths, foreign)
 
     def _foreign_members(self, collection: Collection) -> list[str]:
         return [
             f"collection '{collection.name}' names block '{block.name}', which is in no "
             "registered block; call register_block with the block that contains it"
-            for block, _, _ in getattr(collection, "block_tensors", list)()
+            for block, _, _ in _added_blocks(collection)
             if block not in self._watched
         ]
 
@@ -394,6 +389,10 @@ def _blocks_in(block: gluon.Block) -> list[gluon.Block]:
     found: list[gluon.Block] = []
     block.apply(found.append)
     return found
+
+
+def _added_blocks(collection: Collection) -> list[tuple[gluon.Block, bool, bool]]:
+    return getattr(collection, "block_tensors", list)()
 
 
 def _patterns_of_losses(collection: Collection, names: Iterable[str]) -> list[str]:

@@ -18,26 +18,24 @@ from mxnet import gluon
 from smdebug.hook import BaseHook
 from smdebug.mxnet.block_hooks import WatchedBlock
 from smdebug.mxnet.private_names import hooks_of
+from smdebug.replaced import Replaced
 
 _users: weakref.WeakSet[BaseHook] = weakref.WeakSet()
-_originals: list[Callable[..., Any]] = []  # the method of MXNet while it is replaced
+_replaced = Replaced()
 
 
 def keep_quiet(hook: BaseHook) -> None:
     """Suppresses the warning about smdebug's hooks, until `forget`."""
     _users.add(hook)
-    if not _originals:
-        _originals.append(gluon.HybridBlock.hybridize)
-        gluon.HybridBlock.hybridize = _quiet(gluon.HybridBlock.hybridize)
+    if not _replaced:
+        _replaced.replace(gluon.HybridBlock, "hybridize", _quiet(gluon.HybridBlock.hybridize))
 
 
 def forget(hook: BaseHook) -> None:
     """Restores MXNet's own method after the last hook."""
     _users.discard(hook)
-    if _originals and not _users:
-        original = _originals.pop()
-        if getattr(gluon.HybridBlock.hybridize, "__wrapped__", None) is original:
-            gluon.HybridBlock.hybridize = original
+    if not _users:
+        _replaced.restore()
 
 
 def _quiet(hybridize: Callable[..., Any]) -> Callable[..., Any]:

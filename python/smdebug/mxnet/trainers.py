@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 from mxnet import gluon
 
+from smdebug.replaced import Replaced
+
 
 class UpdateListener(Protocol):
     """An object that is notified of the updates of all trainers."""
@@ -27,7 +29,7 @@ class UpdateListener(Protocol):
 
 # They hold their models, so they are not kept alive here.
 _listeners: list[weakref.ref[UpdateListener]] = []
-_originals: dict[str, Callable[..., Any]] = {}
+_replaced = Replaced()
 
 
 def listen(listener: UpdateListener) -> None:
@@ -35,20 +37,17 @@ def listen(listener: UpdateListener) -> None:
     if listener in _alive():
         return
     _listeners.append(weakref.ref(listener))
-    if not _originals:
+    if not _replaced:
         for name, is_reduced in (("step", False), ("update", True)):
-            _originals[name] = getattr(gluon.Trainer, name)
-            setattr(gluon.Trainer, name, _reported(_originals[name], is_reduced))
+            update = getattr(gluon.Trainer, name)
+            _replaced.replace(gluon.Trainer, name, _reported(update, is_reduced))
 
 
 def forget(listener: UpdateListener) -> None:
     """Stops notifying `listener`. Without listeners MXNet's own methods are restored."""
     _listeners[:] = [each for each in _listeners if each() not in (listener, None)]
     if not _listeners:
-        while _originals:
-            name, original = _originals.popitem()
-            if getattr(getattr(gluon.Trainer, name), "__wrapped__", None) is original:
-                setattr(gluon.Trainer, name, original)
+        _replaced.restore()
 
 
 def _alive() -> list[UpdateListener]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from smdebug.pytorch.replaced import Replaced
+from smdebug.replaced import Replaced
 
 
 class BackwardWatch:

@@ -26,7 +26,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from smdebug.log import get_logger
 from smdebug.pytorch.loop_notes import LoopNotes
 from smdebug.pytorch.private_names import found_infinities, norm_clippers, scale_of
-from smdebug.pytorch.replaced import Replaced
+from smdebug.replaced import Replaced
 
 _logger = get_logger()
 

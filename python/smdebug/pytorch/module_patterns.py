@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from smdebug.activation_collections import KINDS, kind_and_side
-from smdebug.exceptions import SMDebugValueError
+from smdebug.added_parts import patterns_of_added
 
 if TYPE_CHECKING:
     from smdebug.collection import Collection
@@ -71,15 +71,8 @@ def added_module_patterns(
     Raises SMDebugValueError if nothing else is in the collection, but not if `is_final` is False,
     because their model may still be registered.
     """
-    patterns = []
-    for module, inputs, outputs in _added_modules(collection):
-        if path := paths.get(module):
-            sides = (["input"] if inputs else []) + (["output"] if outputs else [])
-            patterns += [f"^{re.escape(path)}_{side}_" for side in sides]
-    foreign = foreign_modules(collection, paths) if is_final and not patterns else []
-    if foreign and not collection.has_members():
-        raise SMDebugValueError(foreign[0])
-    return patterns
+    foreign = foreign_modules(collection, paths) if is_final else []
+    return patterns_of_added(collection, _added_modules(collection), paths, foreign)
 
 
 def foreign_modules(collection: Collection, paths: Mapping[nn.Module, str]) -> list[str]:

@@ -26,6 +26,7 @@
 #include "rules/engine/counted_step.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/layer_name.h"
+#include "rules/engine/names_text.h"
 #include "rules/engine/shared_parameters.h"
 #include "rules/measures/parameter_movement.h"
 #include "rules/measures/wiring_fault.h"
@@ -112,21 +113,16 @@ const Advice& advice_on(WiringFault fault) {
   return kAdvice[static_cast<std::size_t>(fault)];
 }
 
-constexpr std::size_t kNamesShown = 3;
-
 // "a, b, c and 12 more", of parameters or their facts.
 template <typename Parameter>
-std::string names_text(const std::vector<const Parameter*>& parameters,
-                       std::string_view worker) {
-  std::string names;
-  for (std::size_t i = 0; i < parameters.size() && i < kNamesShown; ++i) {
-    names += i ? ", " + parameters[i]->tensor
-               : tensor_text(parameters[i]->tensor, worker);
+std::string parameters_text(const std::vector<const Parameter*>& parameters,
+                            std::string_view worker) {
+  std::vector<std::string> names;
+  for (const Parameter* parameter : parameters) {
+    names.push_back(names.empty() ? tensor_text(parameter->tensor, worker)
+                                  : parameter->tensor);
   }
-  if (parameters.size() > kNamesShown) {
-    names += fmt::format(" and {} more", parameters.size() - kNamesShown);
-  }
-  return names;
+  return names_text(names);
 }
 
 // "4 of 6 trainable parameters have not", "none of 6 trainable parameters has".
@@ -249,7 +245,7 @@ class ParametersNotTrained : public Rule {
       return fmt::format("{} of {} {} frozen: {}", frozen.size(),
                          count_text(parameters, "parameter"),
                          frozen.size() == 1 ? "is" : "are",
-                         names_text(frozen, name));
+                         parameters_text(frozen, name));
     }
     return {};
   }
@@ -334,7 +330,7 @@ class ParametersNotTrained : public Rule {
     finding.message =
         fmt::format("{} moved since step {}: {}; {}, at {}", count_of(found),
                     found.parameters.front()->first.global,
-                    names_text(found.parameters, worker),
+                    parameters_text(found.parameters, worker),
                     fault_text(found.fault), step_text(step));
     set_advice(finding, advice_on(found.fault));
     if (found.is_minor) finding.severity = Severity::advice;
@@ -377,7 +373,7 @@ class ParametersNotTrained : public Rule {
         finding->message = fmt::format(
             "{} that should be frozen moved since step {}: {}, at {}",
             count_text(moved.size(), "parameter"), moved.front()->first.global,
-            names_text(moved, name), step_text(step));
+            parameters_text(moved, name), step_text(step));
         set_advice(*finding, kFrozenMoves);
       }
       for (const FollowedParameter* each : moved) {

@@ -6,14 +6,17 @@ namespace smdebug {
 
 namespace {
 
-// The input of the only loss, if that is a mean times `factor`; else null.
-const LossInputFacts* input_of_mean(const RunFacts& facts, double factor = 1) {
+// The only loss, if it is known what it was given; else null.
+const LossFacts* only_loss(const RunFacts& facts) {
   if (facts.losses.size() != 1) return nullptr;
   const LossFacts& loss = facts.losses.front();
-  const bool is_mean = factor == 1
-                           ? loss.reduction.empty() || loss.reduction == "mean"
-                           : factor == 0.5 && loss.reduction == "half_mean";
-  return loss.input && is_mean ? &*loss.input : nullptr;
+  return loss.input ? &loss : nullptr;
+}
+
+// By what a loss multiplies the mean; 0 if it is none.
+double factor_of_mean(const LossFacts& loss) {
+  if (loss.reduction.empty() || loss.reduction == "mean") return 1;
+  return loss.reduction == "half_mean" ? 0.5 : 0;
 }
 
 // The mean square of the targets of a regression.
@@ -30,8 +33,9 @@ std::optional<double> mean_square(const LossInputFacts& input) {
 }  // namespace
 
 std::optional<Guess> guess_of(const RunFacts& facts) {
-  const LossInputFacts* input = input_of_mean(facts);
-  if (!input) return std::nullopt;
+  const LossFacts* loss = only_loss(facts);
+  if (!loss || factor_of_mean(*loss) != 1) return std::nullopt;
+  const LossInputFacts* input = &*loss->input;
   const auto& shape = input->shape;
   std::int64_t classes = 0;
   if (input->function == "binary_cross_entropy" ||
@@ -48,12 +52,10 @@ std::optional<Guess> guess_of(const RunFacts& facts) {
 
 std::optional<double> loss_of_zeros(const RunFacts& facts) {
   if (const auto guess = guess_of(facts)) return guess->loss;
-  for (const double factor : {1.0, 0.5}) {
-    const LossInputFacts* input = input_of_mean(facts, factor);
-    if (const auto square = input ? mean_square(*input) : std::nullopt)
-      return factor * *square;
-  }
-  return std::nullopt;
+  const LossFacts* loss = only_loss(facts);
+  const double factor = loss ? factor_of_mean(*loss) : 0;
+  const auto square = factor > 0 ? mean_square(*loss->input) : std::nullopt;
+  return square ? std::optional(factor * *square) : std::nullopt;
 }
 
 }  // namespace smdebug

@@ -1,4 +1,4 @@
-"""`Replaced`: replaces functions of torch for a while."""
+"""`Replaced`: replaces functions of a framework for a while."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class Replaced:
     """The functions that are replaced now."""
 
     def __init__(self) -> None:
-        self._functions: list[tuple[Any, str, Any, Any]] = []  # owner, name, torch's own, ours
+        self._functions: list[tuple[Any, str, Any, Any]] = []  # owner, name, its own, ours
 
     def __bool__(self) -> bool:
         return bool(self._functions)
