@@ -331,7 +331,8 @@ void Grammar::add_tensor() {
                  "no such run, tensor or step, or a value cannot be read");
   command.add_option("RUN", tensor.run, "The run")->required();
   command.add_option("NAME", tensor.tensor, "The tensor")->required();
-  add_step(command, "--step", "--step", "A step of the mode", tensor.step);
+  add_step(command, "STEP,--step", "STEP", "A step of the mode; default: all",
+           tensor.step);
   command.add_option("--mode", mode,
                      "TRAIN, EVAL, PREDICT or GLOBAL; default: GLOBAL");
   command.add_option("--worker", tensor.worker, "Show only this worker");

@@ -116,6 +116,27 @@ TEST_F(DamagedRun, IsFreeOfFindingsIfOnlyAFileBesideTheTensorsIsDamaged) {
   EXPECT_THAT(check.out, HasSubstr("damage in "));
 }
 
+// Left by a second hook, whose steps were not saved.
+TEST_F(DamagedRun, NamesARefusedWriterInEachCommandThatReadsIt) {
+  write("refused.smd", "unreadable");
+  for (std::vector<std::string> args : {std::vector<std::string>{"show", run_},
+                                        {"check", run_},
+                                        {"watch", run_},
+                                        {"ls", folder_.path()},
+                                        {"tensor", run_, kTensor},
+                                        {"explain", run_, kTensor}}) {
+    const Spoken spoken = smdebug(args);
+    EXPECT_EQ(spoken.code, 0) << args[0];
+    EXPECT_THAT(spoken.out + spoken.err,
+                HasSubstr("also tried to write this run"))
+        << args[0];
+    args.push_back("--json");
+    const Spoken json = smdebug(args);
+    EXPECT_THAT(json.out + json.err, HasSubstr("also tried to write this run"))
+        << args[0] << " --json";
+  }
+}
+
 TEST_F(DamagedRun, IsShownIfAnEventFileHasGrown) {
   write(kEvents, read(kEvents) + "more");
   EXPECT_THAT(smdebug({"show", run_}).out,

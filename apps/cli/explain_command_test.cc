@@ -116,6 +116,15 @@ TEST_F(Explain, SaysThatTheRunEndedBeforeTheStep) {
                                     "last TRAIN step of the run is 23"));
 }
 
+TEST_F(Explain, NamesNoStepsAfterTheEndOfTheRun) {
+  for (const char* step : {"999", "99999"}) {
+    const Spoken spoken = explain({"Net_fc.weight", step, "--mode", "TRAIN"});
+    EXPECT_THAT(spoken.out,
+                AllOf(HasSubstr("the last TRAIN step of the run is 23"),
+                      Not(HasSubstr("next at"))));
+  }
+}
+
 TEST_F(Explain, SaysHowToSaveATensorThatNoCollectionHas) {
   const Spoken spoken = explain({"conv_output_1"});
   EXPECT_EQ(spoken.code, 1);

@@ -1,6 +1,7 @@
 // The sub-commands that only read: show, tensor, explain and rules.
 
 #include "smdebug/actions/rule_watch.h"
+#include "smdebug/base/escape.h"
 #include "smdebug/report/explanation.h"
 #include "smdebug/report/model_table.h"
 #include "smdebug/report/rule_list.h"
@@ -16,12 +17,20 @@
 namespace smdebug {
 namespace {
 
-// Opens the run of a command with a tensor, and notices swapped arguments.
+// Opens the run of a command with a tensor, and notices swapped arguments. Says
+// that tensors may be missing because another process also wrote to the run.
 Result<std::unique_ptr<Trial>> open_run_of(const std::string& run,
                                            const std::string& tensor,
                                            const Console& console) {
   auto trial = open_run(run, console);
-  if (trial || trial.error().code != Error::Code::not_found) return trial;
+  if (trial) {
+    if (const auto refused = (*trial)->refused_writer()) {
+      console.err << "smdebug: run '" << printable(run)
+                  << "': " << printable(*refused) << std::endl;
+    }
+    return trial;
+  }
+  if (trial.error().code != Error::Code::not_found) return trial;
   if (!responds(tensor) || !is_run_folder(tensor)) return trial;
   return Error{Error::Code::invalid_argument,
                "no run at '" + run + "', but '" + tensor +
@@ -75,7 +84,7 @@ int run(const ShowCommand& command, const Console& console) {
   return kExitNothingFound;
 }
 
-// smdebug tensor RUN NAME
+// smdebug tensor RUN NAME [STEP]
 int run(const TensorCommand& command, const Console& console) {
   const auto trial = open_run_of(command.run, command.tensor, console);
   if (!trial) return console.fail(trial.error());

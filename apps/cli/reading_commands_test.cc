@@ -147,7 +147,7 @@ TEST_F(ReadingCommands, TensorKnowsANameThatIsOfASeries) {
 TEST_F(ReadingCommands, StepsAndOptionsAreRefusedInOurWords) {
   const std::string name = "gradient/Net_fc.weight";
   EXPECT_THAT(smdebug({"tensor", healthy_, name, "--step", "ten"}).err,
-              HasSubstr("--step: 'ten' should be a whole number"));
+              HasSubstr("STEP: 'ten' should be a whole number"));
   EXPECT_THAT(smdebug({"explain", healthy_, name, "x"}).err,
               HasSubstr("STEP: 'x' should be a whole number"));
   EXPECT_THAT(smdebug({"explain", healthy_, name, "1", "--step", "2"}).err,

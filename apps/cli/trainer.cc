@@ -73,6 +73,8 @@ Error start_error(const std::string& program, int failure) {
       "cannot start '" + program + "': " + std::strerror(failure);
   if (program.ends_with(".py") && ::access(program.c_str(), F_OK) == 0) {
     text += "; use 'python " + program + "'";
+  } else if (failure == ENOENT && program.find(' ') != program.npos) {
+    text += "; it is one word with spaces, remove its quotes: " + program;
   } else if (failure == ENOENT) {
     text += program.find('/') == program.npos
                 ? "; no folder of PATH has this program, check its name"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 from collections.abc import Sequence
@@ -11,11 +12,15 @@ from smdebug.rules.judge import load_judge
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command with `arguments`, by default those of the process. Returns its exit code."""
+    """Runs the command with `arguments`, by default those of the process. Returns its exit code.
+
+    A rule in Python prints to standard error, because standard output may be JSON.
+    """
     # Python's own handlers would keep Ctrl-C and a closed pipe from the C++ code.
     for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
-    return _core.run_command_line(sys.argv[1:] if arguments is None else arguments, load_judge)
+    with contextlib.redirect_stdout(sys.stderr):
+        return _core.run_command_line(sys.argv[1:] if arguments is None else arguments, load_judge)
 
 
 if __name__ == "__main__":

@@ -95,6 +95,7 @@ class BaseHook(ProfilerCalls):
     _was_closed: bool = False
     _hooks_at_close: int = 0  # that the process had made
     _has_warned_of_use: bool = False  # after the end of the run
+    _replaced_value: str = ""  # saved by hand twice before the first step
     _has_new_parts: bool = True  # whose edits are not counted yet
     announces_first_step: bool = True  # in the log
     max_tensors_per_module: int = 0  # inputs, and outputs, per step; 0: all
@@ -176,6 +177,7 @@ class BaseHook(ProfilerCalls):
         self._handed_over: _core.HookConfig | None = None
         self._reported_mistakes: set[str] = set()
         self._ignored: set[str] = set()  # collections that were reported and left out
+        self._saved_by_hand: set[str] = set()  # calls before the first step
         self._has_begun = False
 
     @classmethod
@@ -421,6 +423,7 @@ class BaseHook(ProfilerCalls):
             seconds = None if timestamp is None else float(as_number("timestamp", timestamp))
         except NotTaken as why:
             return self._skip(_core.scalar_name(name), str(why))
+        self._note_saved(f"save_scalar('{name}')")
         if self._session:
             save = self._session.save_scalar
             if isinstance(number, int):
@@ -450,12 +453,20 @@ class BaseHook(ProfilerCalls):
             tensor = as_tensor(tensor_name, self._readable(tensor_value))
         except NotTaken as why:
             return self._skip(tensor_name, str(why))
+        self._note_saved(f"save_tensor('{tensor_name}')")
         if not self._session:
             return
         for collection in filter(None, map(self._collections.get, names)):
             if not collection.has_members():  # its settings are passed on with its tensors
                 collection.add_tensor_name(tensor_name)
         self._session.save_tensor(tensor_name, tensor, names)
+
+    def _note_saved(self, call: str) -> None:
+        """Notes a value that replaces another one, because no step has begun."""
+        if not self._has_begun:
+            if call in self._saved_by_hand:
+                self._replaced_value = call
+            self._saved_by_hand.add(call)
 
     def _skip(self, tensor_name: str, reason: str) -> None:
         """Reports, in the status and once in the log, that a tensor is not saved."""
@@ -501,6 +512,9 @@ class BaseHook(ProfilerCalls):
         # Values that were saved without a step have begun one now.
         if is_unused and self._session.status().steps == 0:
             _logger.warning("run '%s': %s", self.out_dir, self._reason_of_no_step())
+        elif is_unused and self._replaced_value:
+            text = "run '%s': of the values of %s, only the last one is saved: %s"
+            _logger.warning(text, self.out_dir, self._replaced_value, self._reason_of_no_step())
         if self._has_begun and was_active:
             with self._isolate("the last look at the configuration"):
                 self._report_empty_collections()

@@ -14,6 +14,9 @@ from typing import Any
 
 from smdebug.collection import Collection
 from smdebug.exceptions import SMDebugRuntimeError, SMDebugTypeError, SMDebugValueError
+from smdebug.log import get_logger
+
+_logger = get_logger()
 
 
 def checked_path(out_dir: str | os.PathLike[str] | None) -> str:
@@ -24,7 +27,11 @@ def checked_path(out_dir: str | os.PathLike[str] | None) -> str:
         raise SMDebugTypeError(f"out_dir must be a path, found {shown(out_dir)}")
     if not os.fspath(out_dir):
         raise SMDebugValueError("out_dir is empty: name the folder to write the run to")
-    return os.fspath(out_dir)
+    path = os.fspath(out_dir)
+    if os.path.expandvars(path) != path:
+        text = "out_dir %r: variables are not replaced; pass os.path.expandvars(out_dir)"
+        _logger.warning(text, path)
+    return path
 
 
 def checked_tensorboard_dir(tensorboard_dir: str | os.PathLike[str] | None) -> str | None:

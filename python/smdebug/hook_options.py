@@ -62,7 +62,8 @@ class HookOptions:
       they need are saved as often as `save_config` says.
     - `on_fire`: the response when a rule fires. "record" logs it once and lists it in
       `verdicts()`. The adapter may support other answers. A function takes the verdict, a dict,
-      and returns one of the answers or None, which means "record".
+      and returns one of the answers or None, which means "record". The training gets the error that
+      it raises, as that of any function it calls itself.
     """
 
     out_dir: str | os.PathLike[str] | None = None

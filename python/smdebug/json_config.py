@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from smdebug import _core
-from smdebug.exceptions import SMDebugValueError
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ def create_hook_from_json_config(
     /opt/ml/input/config/debughookconfig.json. `default_values` are HookParameters for keys that the
     file does not have. Unknown keys of the file are logged.
 
-    Raises FileNotFoundError if the file does not exist, and SMDebugValueError, which names the
-    file, line, column and key, if its content is invalid.
+    Raises FileNotFoundError if the file does not exist, SMDebugTypeError for a path of another type
+    and SMDebugValueError, which names the file, line, column and key, for invalid content.
     """
     path = _path(json_config_path)
     file = _load(path, hook_cls.make_framework(), default_values)
@@ -51,7 +52,11 @@ def get_json_config_as_dict(json_config_path: Path | None = None) -> dict[str, A
 
 
 def _path(json_config_path: Path | None) -> str:
-    return str(json_config_path or _core.JobEnvironment.read().hook_config_path)
+    if json_config_path is not None and not isinstance(json_config_path, (str, os.PathLike)):
+        raise SMDebugTypeError(
+            f"the configuration is the path of a JSON file, found {shown(json_config_path)}"
+        )
+    return os.fspath(json_config_path or _core.JobEnvironment.read().hook_config_path)
 
 
 def _source(path: str, job: _core.JobEnvironment) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _logger = get_logger()
 _LISTS = (list, tuple, set, frozenset)
+_REGISTER = "register a model with the hook after you have made it"
 
 
 def refuse_misplaced_options(options: HookOptions) -> None:
@@ -45,6 +46,13 @@ def refuse_misplaced_options(options: HookOptions) -> None:
             for each in value:
                 if isinstance(each, Collection):
                     raise SMDebugTypeError(f"include_collections takes names; {_remedy(each)}")
+        elif field.name == "include_collections" and isinstance(value, dict):
+            remedy = _remedy(value) or f"did you mean include_collections={list(value)!r}?"
+            raise SMDebugTypeError(
+                f"include_collections must be a list of names, found {shown(value)}; {remedy}"
+            )
+        elif field.name == "out_dir" and _is_model(value):
+            raise SMDebugTypeError(f"out_dir must be a path, found {shown(value)}; {_REGISTER}")
         elif field.name in ("include_collections", "include_regex") and value is True:
             raise SMDebugTypeError(
                 f"{field.name} must be a list of text, found True; did you mean save_all=True?"
@@ -109,5 +117,8 @@ def _remedy(value: Any) -> str:
     if isinstance(value, _LISTS):
         options = f"include_collections={shown(value)}, or include_regex for patterns"
         return f"did you mean {options}?" if _is_text(value) else ""
-    is_model = hasattr(value, "parameters") or hasattr(value, "collect_params")
-    return "register a model with the hook after you have made it" if is_model else ""
+    return _REGISTER if _is_model(value) else ""
+
+
+def _is_model(value: Any) -> bool:
+    return any(hasattr(value, name) for name in ("parameters", "collect_params", "trainable_weights"))

@@ -278,8 +278,18 @@ std::string meant(nb::handle value) {
   return "; did you mean SaveConfig(save_interval=" + repr_of(value) + ")?";
 }
 
-// The same for the value of one mode.
+// A value for a message; the repr of a SaveConfig is long.
+std::string found_text(nb::handle value) {
+  return nb::isinstance<SaveConfig>(value) ? "a SaveConfig" : repr_of(value);
+}
+
+// As `meant`, for the value of one mode.
 std::string meant_for_mode(nb::handle value) {
+  if (nb::isinstance<SaveConfig>(value)) {
+    const auto* config = nb::inst_ptr<SaveConfig>(value)->find(Mode::global);
+    return "; did you mean " +
+           (config ? repr_of(nb::find(config)) : "SaveConfigMode(...)") + "?";
+  }
   if (!PyLong_Check(value.ptr())) return "";
   return "; did you mean SaveConfigMode(save_interval=" + repr_of(value) + ")?";
 }
@@ -301,7 +311,7 @@ SaveConfig made_config(nb::handle mode_save_configs) {
       raise_value_error("mode " + std::string(mode_name(*mode)) +
                         " of mode_save_configs must be a SaveConfigMode, "
                         "found " +
-                        repr_of(config) + meant_for_mode(config));
+                        found_text(config) + meant_for_mode(config));
     }
     made.set(*mode, nb::borrow(config));
   }

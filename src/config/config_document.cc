@@ -268,14 +268,18 @@ Result<std::vector<ConfigObject>> ConfigObject::objects(
   return objects;
 }
 
-void ConfigObject::warn_of_unknown(std::span<const std::string> known) const {
+void ConfigObject::warn_of_unknown(
+    std::span<const std::string> known,
+    std::string (*place_of)(std::string_view key)) const {
   // Longer keys are not typing errors.
   constexpr std::size_t kLongest = 100;
   for (const auto& [key, value] : members()) {
     if (std::ranges::find(known, key) != known.end()) continue;
     std::string what =
         fmt::format("{} is unknown here and ignored", shown(key));
-    if (key.size() <= kLongest) {
+    if (const std::string place = place_of(key); !place.empty()) {
+      what += "; it belongs " + place;
+    } else if (key.size() <= kLongest) {
       what += "; nearest: " + quoted_list(nearest_names(key, known, 3));
     }
     document_->warn_of_key(value, path_, what);

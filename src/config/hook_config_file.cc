@@ -41,6 +41,18 @@ Names joined(const Names& own) {
   return all;
 }
 
+// Where a key that is unknown to an object belongs; "" if no object has it.
+std::string place_of(std::string_view key) {
+  const auto is_in = [key](const Names& names) {
+    return std::ranges::find(names, key) != names.end();
+  };
+  if (is_in(kTopKeys)) return "at the top level";
+  if (is_in(kHookKeys) || is_in(kReductionKeys) || is_in(SaveKeys::names()))
+    return "in HookParameters";
+  if (is_in(kCollectionKeys)) return "in CollectionParameters";
+  return is_in(kEntryKeys) ? "in an entry of CollectionConfigurations" : "";
+}
+
 // Detects a repetition such as "a{1,2}" that was split at its comma.
 bool splits_a_repetition(std::string_view left, std::string_view right) {
   constexpr std::string_view kDigits = "0123456789";
@@ -110,7 +122,7 @@ class HookConfigParser {
       : framework_(framework), job_(job) {}
 
   Result<HookConfig> parse(const ConfigObject& top) {
-    top.warn_of_unknown(kTopKeys);
+    top.warn_of_unknown(kTopKeys, place_of);
     SMD_TRY(auto out_dir, top.text("LocalPath"));
     config_.out_dir = std::move(out_dir).value_or(kSagemakerOutDir);
     if (config_.out_dir.empty()) return top.expected("LocalPath", "a path");
@@ -129,7 +141,7 @@ class HookConfigParser {
  private:
   Status parse_hook(const ConfigObject& parameters) {
     static const Names& known = *new Names(joined(kHookKeys));
-    parameters.warn_of_unknown(known);
+    parameters.warn_of_unknown(known, place_of);
     SMD_TRY(save_keys_, SaveKeys::parse(parameters));
     if (!save_keys_.empty()) {
       config_.save_config = save_keys_.config(framework_.default_save_interval);
@@ -210,7 +222,7 @@ class HookConfigParser {
   }
 
   Status parse_collection(const ConfigObject& entry) {
-    entry.warn_of_unknown(kEntryKeys);
+    entry.warn_of_unknown(kEntryKeys, place_of);
     SMD_TRY(const auto name, entry.text("CollectionName"));
     if (!name || name->empty()) {
       return entry.mistake("CollectionName", "a collection needs a name");
@@ -226,7 +238,7 @@ class HookConfigParser {
 
   Status edit(const ConfigObject& parameters, Collection& collection) const {
     static const Names& known = *new Names(joined(kCollectionKeys));
-    parameters.warn_of_unknown(known);
+    parameters.warn_of_unknown(known, place_of);
     SMD_TRY(const SaveKeys keys, SaveKeys::parse(parameters));
     if (!keys.empty()) {
       collection.save_config =

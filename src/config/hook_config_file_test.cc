@@ -412,6 +412,19 @@ TEST(HookConfigFile, WarnsOfUnknownKeysAndOffersTheNearest) {
               ElementsAre(HasSubstr("'CollectionParameters'")));
 }
 
+TEST(HookConfigFile, NamesThePlaceOfAKeyThatBelongsElsewhere) {
+  EXPECT_THAT(warnings_of(parse(R"({"save_interval": 3})")),
+              ElementsAre(HasSubstr("\"save_interval\" is unknown here and "
+                                    "ignored; it belongs in HookParameters")));
+  EXPECT_THAT(warnings_of(parse_parameters(R"({"LocalPath": "x"})")),
+              ElementsAre(HasSubstr("it belongs at the top level")));
+  EXPECT_THAT(warnings_of(parse_parameters(R"({"save_histogram": true})")),
+              ElementsAre(HasSubstr("it belongs in CollectionParameters")));
+  EXPECT_THAT(warnings_of(parse_collection(R"({"CollectionName": "weights"})")),
+              ElementsAre(HasSubstr(
+                  "it belongs in an entry of CollectionConfigurations")));
+}
+
 TEST(HookConfigFile, WarnsOfAKeyThatIsGivenTwice) {
   const auto file = parse_parameters(R"({"end_step": 1, "end_step": 2})");
   EXPECT_THAT(warnings_of(file),

@@ -115,6 +115,20 @@ Verdict merged(std::span<const Verdict> verdicts) {
   return all;
 }
 
+// A training that stalls does not call its rules.
+Status check_can_judge(const StepMonitor::Rules& rules) {
+  for (const auto& rule : rules) {
+    if (!rule->needs().ticks) continue;
+    const std::string name(rule->name());
+    return Error{Error::Code::invalid_config,
+                 name +
+                     " cannot judge from within a training; use 'smdebug "
+                     "watch RUN --rule " +
+                     name + "' beside it"};
+  }
+  return {};
+}
+
 }  // namespace
 
 StepMonitor::StepMonitor(StepMonitorOptions options)
@@ -124,6 +138,7 @@ StepMonitor::~StepMonitor() = default;
 
 Result<ObservationSink*> StepMonitor::add_worker(Rules rules,
                                                  FindPlace find_place) {
+  SMD_CHECK_OK(check_can_judge(rules));
   auto worker = std::make_unique<Worker>(std::move(rules),
                                          std::move(find_place), options_);
   SMD_CHECK_OK(worker->open_compared_runs());

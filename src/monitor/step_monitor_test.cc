@@ -165,6 +165,14 @@ TEST(StepMonitor, RefusesARunToCompareWithThatDoesNotExist) {
   EXPECT_THAT(sink.error().message, HasSubstr("a run to compare with"));
 }
 
+TEST(StepMonitor, RefusesARuleThatJudgesTheTimeBetweenSteps) {
+  StepMonitor monitor;
+  const auto sink = monitor.add_worker({"StalledTrainingRule"});
+  ASSERT_FALSE(sink.ok());
+  EXPECT_THAT(sink.error().message,
+              HasSubstr("use 'smdebug watch RUN --rule StalledTrainingRule'"));
+}
+
 TEST(StepMonitor, ReportsAStepOnceForAllWorkersAndMergesTheirVerdicts) {
   TemporaryFolder folder;
   Training first(folder.path("a")), second(folder.path("b"));

@@ -32,12 +32,13 @@ class Wait {
   // The timeout starts now; none waits forever. `options`, with a clock and a
   // logger, must outlive this.
   Wait(const TrialOptions& options,
-       std::optional<std::chrono::nanoseconds> timeout);
+       std::optional<std::chrono::nanoseconds> timeout,
+       std::chrono::nanoseconds first_reminder = std::chrono::seconds(10));
 
   bool is_over() const;
 
-  // Sleeps until the next poll. Every 10 s, logs that it is still waiting for
-  // `what`. Fails with `interrupted`.
+  // Sleeps until the next poll. After `first_reminder` and every 10 s from then
+  // on, logs that it is still waiting for `what`. Fails with `interrupted`.
   Status pause(std::string_view what);
 
  private:

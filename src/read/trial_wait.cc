@@ -17,16 +17,19 @@ namespace smdebug {
 namespace {
 
 constexpr std::chrono::nanoseconds kPoll = std::chrono::milliseconds(100);
+// A path without a run is often a mistake.
+constexpr std::chrono::nanoseconds kReminderOfRun = std::chrono::seconds(2);
 constexpr std::chrono::nanoseconds kReminder = std::chrono::seconds(10);
 
 }  // namespace
 
 Wait::Wait(const TrialOptions& options,
-           std::optional<std::chrono::nanoseconds> timeout)
+           std::optional<std::chrono::nanoseconds> timeout,
+           std::chrono::nanoseconds first_reminder)
     : options_(options),
       start_(options.clock->monotonic()),
       timeout_(timeout),
-      next_reminder_(start_ + kReminder) {}
+      next_reminder_(start_ + first_reminder) {}
 
 bool Wait::is_over() const {
   return timeout_ && options_.clock->monotonic() - start_ >= *timeout_;
@@ -61,7 +64,7 @@ Status sleep_for(std::chrono::nanoseconds duration, const Clock& clock,
 }
 
 Status Trial::Impl::wait_for_run() {
-  Wait wait(options_, options_.timeout);
+  Wait wait(options_, options_.timeout, kReminderOfRun);
   while (true) {
     if (options_.before_refresh) options_.before_refresh();
     SMD_CHECK_OK(collections_.refresh(*storage_));

@@ -170,6 +170,13 @@ std::string end_text(Trial& trial, const StepId& asked,
                      steps.back());
 }
 
+// `end_text` with the steps of the numbering in which the step was named.
+std::string end_text(Trial& trial, const StepId& asked) {
+  return end_text(trial, asked,
+                  trial.steps(asked.global >= 0 ? Mode::global : asked.mode,
+                              /*incomplete=*/true));
+}
+
 // Explains a tensor that was due at a step but was not saved.
 std::string missing_text(Trial& trial, const Explanation& explanation) {
   const StepId& step = *explanation.step;
@@ -195,6 +202,17 @@ std::string missing_text(Trial& trial, const Explanation& explanation) {
   return due +
          " was due, but the step has no readable files: they were removed or "
          "damaged, or the training was stopped before they were complete";
+}
+
+// Whether the run has ended before the step: a save was due between its last
+// step and this one.
+bool is_after_end(Trial& trial, const Explanation& explanation) {
+  if (!trial.has_ended()) return false;
+  const auto steps = trial.steps(explanation.step->mode, /*incomplete=*/true);
+  return std::ranges::any_of(explanation.memberships, [&](const auto& member) {
+    return may_be_saved(member) && member.due_before && !steps.empty() &&
+           *member.due_before > steps.back();
+  });
 }
 
 std::string not_due_text(const Explanation& explanation) {
@@ -256,6 +274,8 @@ std::string absence_text(Trial& trial, const Explanation& explanation) {
     return "nothing was saved at this step, so its mode is unknown; use --mode "
            "to query a step of a mode";
   }
+  if (is_after_end(trial, explanation))
+    return end_text(trial, *explanation.step);
   return not_due_text(explanation);
 }
 

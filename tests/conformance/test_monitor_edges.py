@@ -20,7 +20,7 @@ torch.set_num_threads(1)
 
 # The rules that cannot judge inside a step as they judge a run, each with its reason.
 NOT_IN_THE_STEP = {
-    "StalledTrainingRule": "inside a step no time passes between steps",
+    "StalledTrainingRule": "a hook refuses it: a training that stalls does not call its rules",
     "ReplicasDiffer": "a hook's rules see the steps of one worker",
     "CreateXgboostReport": "the report is written when the run has ended",
 }
@@ -197,10 +197,11 @@ def test_a_trainer_callback_gives_the_verdicts_of_check(runs):
     pytest.importorskip("ignite")
     folder, is_sick, rules, _, _ = runs
     run = folder / "callback"
-    verdicts = by_rule(record_with_callback(str(run), is_sick, list(rules.items())))
-    assert verdicts == checked(run, rules)
+    inside = {rule: rules[rule] for rule in rules if rule != "StalledTrainingRule"}
+    verdicts = by_rule(record_with_callback(str(run), is_sick, list(inside.items())))
+    assert verdicts == checked(run, inside)
     statuses = {path.stem for path in (run / "rules").glob("*.json")}
-    assert statuses == set(rules)
+    assert statuses == set(inside)
 
 
 def test_run_gives_the_verdicts_of_check(runs):

@@ -48,6 +48,9 @@ struct RuleNeeds {
   // `Trial::open`. Their steps have `RuleStep::run` 1, 2, ... in this order;
   // without any, the rule receives only the judged run.
   std::vector<std::string> other_runs = {};
+  // Whether it judges the time between steps, by `on_tick`. A rule inside the
+  // training gets no tick.
+  bool ticks = false;
 };
 
 // The observations of one step that a rule selected. Valid during the call.
@@ -72,6 +75,8 @@ struct Finding {
   bool stop_training = false;  // the user asked this rule to end the training
   std::string kind = {};       // `Advice::when`; empty if there is one kind
   Severity severity = Severity::serious;
+  // The step that it is about, if that is not the one that the rule receives.
+  std::optional<StepId> step = {};
 };
 
 // The answer of a rule: a finding, no finding, or the error that ends it.

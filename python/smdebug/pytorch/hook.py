@@ -268,7 +268,9 @@ class Hook(BaseHook):
         """
         if not isinstance(loss_module, torch.nn.Module) or not is_loss(loss_module):
             hint = ""
-            if inspect.isroutine(loss_module):
+            if inspect.isclass(loss_module):
+                hint = f"; pass an object of it, {loss_module.__name__}(...)"
+            elif inspect.isroutine(loss_module):
                 hint = "; save the loss of a function with hook.record_tensor_value('loss', loss)"
             raise SMDebugTypeError(
                 "register_loss takes a loss module such as torch.nn.MSELoss(), found "

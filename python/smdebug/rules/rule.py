@@ -126,8 +126,8 @@ class Rule:
 
 
 def refuse_unusual_methods(rule_class: type[Rule]) -> None:
-    """Raises SMDebugValueError for a class whose methods return at once and run later, if at all:
-    those with `async` or `yield`."""
+    """Raises SMDebugValueError for a class whose methods do not take a step, or return at once and
+    run later, if at all: those with `async` or `yield`."""
     if rule_class.invoke is not Rule.invoke:  # which may wait for them
         return
     for name, wanted in (
@@ -135,6 +135,11 @@ def refuse_unusual_methods(rule_class: type[Rule]) -> None:
         ("set_required_tensors", "calls self.req_tensors.add(...)"),
     ):
         method = getattr(rule_class, name)
+        if not _takes_step(method):
+            raise SMDebugValueError(
+                f"{rule_class.__name__}.{name} takes {inspect.signature(method)}: make it "
+                f"'def {name}(self, step)'"
+            )
         is_async = inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method)
         if is_async or inspect.isgeneratorfunction(method):
             found = "is declared with 'async def'" if is_async else "has a 'yield'"
@@ -142,3 +147,13 @@ def refuse_unusual_methods(rule_class: type[Rule]) -> None:
                 f"{rule_class.__name__}.{name} {found}, so a call of it runs nothing: make it a "
                 f"plain 'def {name}(self, step)' that {wanted}"
             )
+
+
+def _takes_step(method: Any) -> bool:
+    try:
+        inspect.signature(method).bind(None, 0)
+    except TypeError:
+        return False
+    except ValueError:  # Python does not know the signature of some functions in C
+        return True
+    return True

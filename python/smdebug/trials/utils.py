@@ -37,8 +37,8 @@ def create_trial(
     """Opens the run at `path` (also called `out_dir`), in which `~` is the home folder.
 
     Waits until every worker of the run has written its collections file: at most `timeout`
-    seconds, or forever if that is None, with a reminder in the log every ten seconds. Ctrl-C ends
-    the wait. `name` is the last part of the path by default. `range_steps=(first, end)` skips
+    seconds, or forever if that is None, with a reminder in the log after two seconds and every ten
+    seconds from then on. Ctrl-C ends the wait. `name` is the last part of the path by default. `range_steps=(first, end)` skips
     global steps outside [first, end); either may be None. `cache=True` keeps values in memory once
     they are read.
 

@@ -23,6 +23,7 @@ from smdebug.log import get_logger
 from smdebug.save_config import SaveConfig
 from smdebug.xgboost.collection import Collection
 from smdebug.xgboost.data_argument import DataArgument
+from smdebug.xgboost.metric_series import MetricSeries
 from smdebug.xgboost.rounds import RoundRecorder
 
 _logger = get_logger()
@@ -83,6 +84,7 @@ class Hook(BaseHook, TrainingCallback):
     advice: str = (
         "pass the hook as xgboost.train(callbacks=[hook]); a loop of Booster.update calls none"
     )
+    _series: MetricSeries | None = None  # of every round; None: only saved rounds have metrics
 
     @takes_options(XGBoostOptions)
     def __init__(self, options: XGBoostOptions) -> None:
@@ -216,6 +218,8 @@ class Hook(BaseHook, TrainingCallback):
             try:
                 if self._begin_step():
                     self._rounds.record(model, evals_log)
+                if self._series:
+                    self._series.note(evals_log)
                 self._session.end_step()
             except Exception as error:
                 self._latch("at the end of a round", error)

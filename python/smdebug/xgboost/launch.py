@@ -19,11 +19,13 @@ from xgboost import collective
 from xgboost.callback import CallbackContainer
 
 from smdebug.autostart import VARIABLE, complain_of
+from smdebug.hook_options import HookOptions
 from smdebug.launched_hook import make_hook
 from smdebug.log import get_logger
 from smdebug.save_config import SaveConfig
 from smdebug.xgboost import hyperparameters
 from smdebug.xgboost.hook import Hook
+from smdebug.xgboost.metric_series import MetricSeries
 
 _logger = get_logger()
 
@@ -45,6 +47,10 @@ class LaunchedHook(Hook):
     """A hook for a script that does not know of it: it closes when its training ends."""
 
     most_predictions: int | None = None  # numbers per round; None: no limit
+
+    def _initialize(self, options: HookOptions) -> None:
+        super()._initialize(options)
+        self._series = MetricSeries(self._session)
 
     def _environment(self) -> dict[str, str]:
         return {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}

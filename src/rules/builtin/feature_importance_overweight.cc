@@ -64,6 +64,8 @@ const Advice kAdvice[] = {
                "features are used"},
 };
 
+constexpr const char* kFeatureCount = "^hyperparameters/num_feature$";
+
 struct Importance {
   double value = 0;
   Evidence place;
@@ -73,7 +75,8 @@ class FeatureImportanceOverweight : public Rule {
  public:
   explicit FeatureImportanceOverweight(const Parameters& parameters)
       : threshold_(parameters.real("threshold")),
-        nfeatures_(static_cast<std::size_t>(parameters.integer("nfeatures"))) {
+        nfeatures_(static_cast<std::size_t>(parameters.integer("nfeatures"))),
+        start_step_(parameters.integer(kStartStep.name)) {
     selector_.regexes = parameters.text_list("tensor_regex");
     selector_.capture_as = "feature_importance";
   }
@@ -81,6 +84,8 @@ class FeatureImportanceOverweight : public Rule {
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors.push_back(selector_);
+    needs.selectors.push_back(
+        {.collections = {}, .regexes = {kFeatureCount}, .if_saved = true});
     needs.depth = RuleNeeds::Depth::values;
     return needs;
   }
@@ -88,13 +93,21 @@ class FeatureImportanceOverweight : public Rule {
   Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     std::map<std::string, std::vector<Importance>> by_worker;
+    for (const Observation* count : step.by_selector(1)) {
+      SMD_CHECK_OK(add_feature_count(*count));
+    }
+    if (step.step.global < start_step_) return finding;
+    is_after_start_ = true;
     for (const Observation* tensor : step.by_selector(0)) {
       SMD_CHECK_OK(
           add(*tensor, step.step, by_worker[std::string(tensor->worker)]));
     }
     for (auto& [worker, importances] : by_worker) {
       most_features_ = std::max(most_features_, importances.size());
-      if (importances.size() <= nfeatures_) continue;
+      if (importances.size() <= nfeatures_ &&
+          importances.size() >= feature_counts_[worker]) {
+        continue;
+      }
       auto found = judge(importances);
       if (found && !finding) finding = std::move(found);
     }
@@ -102,7 +115,18 @@ class FeatureImportanceOverweight : public Rule {
   }
 
   Outcome finish() override {
-    if (has_judged() || most_features_ == 0) return no_finding();
+    if (has_judged()) return no_finding();
+    if (!is_after_start_) {
+      return Error{
+          Error::Code::not_found,
+          fmt::format("nothing to judge: the run has no complete step from "
+                      "step {} on (parameter '{}')",
+                      start_step_, kStartStep.name)};
+    }
+    if (most_features_ == 0) {
+      return Error{Error::Code::not_found,
+                   "nothing to judge: the run has no feature importances"};
+    }
     if (has_signs_) {
       return Error{Error::Code::unsupported,
                    "nothing to judge: the importances have signs: they are the "
@@ -115,6 +139,17 @@ class FeatureImportanceOverweight : public Rule {
   }
 
  private:
+  // XGBoost gives the importances only of the features that its trees use. The
+  // number of all features is a hyperparameter.
+  Status add_feature_count(const Observation& tensor) {
+    SMD_TRY(const auto count, element_values(tensor));
+    if (!count || count->values.size() != 1 || !(count->values[0] > 0))
+      return {};
+    feature_counts_[std::string(tensor.worker)] =
+        static_cast<std::size_t>(count->values[0]);
+    return {};
+  }
+
   static Status add(const Observation& tensor, const StepId& step,
                     std::vector<Importance>& importances) {
     if (tensor.statistics && tensor.statistics->count == 1) {
@@ -144,7 +179,6 @@ class FeatureImportanceOverweight : public Rule {
     return {};
   }
 
-  // XGBoost reports only the features that its trees use.
   std::string why_nothing_was_judged() const {
     if (most_features_ > nfeatures_) {
       return "the importances of no step have a positive sum";
@@ -190,7 +224,8 @@ class FeatureImportanceOverweight : public Rule {
     finding.evidence.back().relation = ">";
     finding.evidence.back().threshold = threshold_;
     std::vector<std::string> names;
-    for (const Importance& importance : importances.first(nfeatures_)) {
+    const std::size_t shown = std::min(nfeatures_, importances.size());
+    for (const Importance& importance : importances.first(shown)) {
       const double own_share = importance.value / sum;
       Evidence evidence = importance.place;
       evidence.quantity = "share of its feature importance";
@@ -199,19 +234,30 @@ class FeatureImportanceOverweight : public Rule {
       names.push_back(fmt::format("{} ({})", importance.place.tensor,
                                   short_number(own_share)));
     }
+    set_advice(finding, kAdvice[0]);
+    if (shown == importances.size()) {
+      finding.message =
+          fmt::format("{}: the model uses only {} of {} features at {}: {}",
+                      tensor_text(largest.tensor, largest.worker), shown,
+                      feature_counts_.find(largest.worker)->second,
+                      step_text(largest.step), fmt::join(names, ", "));
+      return finding;
+    }
     finding.message = fmt::format(
         "{}: the {} largest of {} features have {:.3g} of the total importance "
         "at {}, more than {}: {}; the next has {:.2g}",
         tensor_text(largest.tensor, largest.worker), nfeatures_,
         importances.size(), share, step_text(largest.step), threshold_,
         fmt::join(names, ", "), importances[nfeatures_].value / sum);
-    set_advice(finding, kAdvice[0]);
     return finding;
   }
 
   double threshold_;
   std::size_t nfeatures_;
+  const Step start_step_;
   TensorSelector selector_;
+  std::map<std::string, std::size_t, std::less<>> feature_counts_;  // by worker
+  bool is_after_start_ = false;
   std::size_t most_features_ = 0;
   bool has_signs_ = false;  // as the coefficients of a linear model have
 };
@@ -226,10 +272,12 @@ const RuleFactory kFeatureImportanceOverweight = {
     .condition =
         "Fires when the 'nfeatures' largest importances of a step make up "
         "more than 'threshold' of their sum. With 'nfeatures' features or "
-        "fewer, nothing is judged.",
+        "fewer, nothing is judged, unless the run has the number of all "
+        "features (hyperparameters/num_feature) and the model uses only these.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<FeatureImportanceOverweight>,
+    .has_own_start_step = true,
     .framework = "XGBoost",
 };
 

@@ -65,6 +65,35 @@ TEST(FeatureImportanceOverweight, SaysOfASingleFeatureThatItHasAllImportance) {
   }
 }
 
+TEST(FeatureImportanceOverweight, FiresIfTheModelUsesASingleFeatureOfSeveral) {
+  for (const float features : {1.0f, 5.0f}) {
+    RuleHarness rule("FeatureImportanceOverweight", {{"preset", "tuned"}});
+    EXPECT_FALSE(rule.fires_at(StepBuilder(0).with_values(
+        "hyperparameters/num_feature", {features}, {1})));
+    EXPECT_EQ(rule.fires_at(StepBuilder(10).with_scalar(
+                  "feature_importance/total_gain/f4", 0.5)),
+              features > 1);
+    if (features == 1) continue;
+    EXPECT_EQ(rule.verdict().message,
+              "feature_importance/total_gain/f4: the model uses only 1 of 5 "
+              "features at step 10 (TRAIN step 10): "
+              "feature_importance/total_gain/f4 (1)");
+    EXPECT_EQ(rule.verdict().step.global, 10);
+  }
+}
+
+TEST(FeatureImportanceOverweight, SaysWhyARunWithoutImportancesIsNotJudged) {
+  RuleHarness rule("FeatureImportanceOverweight");
+  EXPECT_FALSE(rule.fires_at(
+      StepBuilder(0).with_values("hyperparameters/num_feature", {5}, {1})));
+  EXPECT_EQ(rule.finish().message,
+            "nothing to judge: the run has no feature importances");
+  RuleHarness tuned("FeatureImportanceOverweight", {{"preset", "tuned"}});
+  EXPECT_FALSE(tuned.fires_at(importances(9, {1})));
+  EXPECT_THAT(tuned.finish().message,
+              HasSubstr("no complete step from step 10 on"));
+}
+
 TEST(FeatureImportanceOverweight, SaysThatSumsAreNotPositive) {
   RuleHarness rule("FeatureImportanceOverweight", {{"nfeatures", "1"}});
   EXPECT_FALSE(rule.fires_at(importances(0, {0, 0})));

@@ -558,6 +558,7 @@ class LearningRate : public Rule {
     evidence.tensor = worker.losses.name();
     evidence.worker = name;
     evidence.step = step;
+    finding.step = step;
   }
 
   void add_small(Finding& finding, const Worker& worker,

@@ -61,6 +61,7 @@ class StalledTraining : public Rule {
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.selectors.push_back({.collections = {"losses"}, .regexes = {}});
+    needs.ticks = true;
     return needs;
   }
 

@@ -10,6 +10,7 @@
 
 #include "base/strings.h"
 #include "base/suggestions.h"
+#include "rules/engine/step_set.h"
 
 namespace smdebug {
 namespace {
@@ -242,26 +243,21 @@ struct RuleRunner::Judge {
   };
   std::optional<Seen> seen;
 
-  // Counts the steps of the judged run that are later than those counted
-  // before: a step may be judged by its scalars and by its tensors.
+  // A step of the judged run may be judged by its scalars and by its tensors,
+  // in either order.
   std::uint64_t count_steps(std::span<const ScalarSeriesView> series) {
-    std::set<Step> steps;
+    std::uint64_t added = 0;
     for (const ScalarSeriesView& one : series) {
-      for (const ScalarSample& sample : one.samples) {
-        if (sample.step.global > last_counted) steps.insert(sample.step.global);
-      }
+      for (const ScalarSample& sample : one.samples)
+        added += counted.add(sample.step.global);
     }
-    if (!steps.empty()) last_counted = *steps.rbegin();
-    return steps.size();
+    return added;
   }
   std::uint64_t count_step(const StepView& step) {
     if (!is_first_look(step)) return 0;
-    if (step.run != 0) return 1;
-    if (step.step.global <= last_counted) return 0;
-    last_counted = step.step.global;
-    return 1;
+    return step.run != 0 || counted.add(step.step.global) ? 1 : 0;
   }
-  Step last_counted = -1;
+  StepSet counted;
 };
 
 RuleRunner::RuleRunner(std::vector<std::unique_ptr<Rule>> rules) {
@@ -377,7 +373,8 @@ void RuleRunner::judge_step(Judge& judge, Verdict& verdict,
     verdict.steps_judged += judge.count_step(step);
     if (verdict.status == RuleStatus::in_progress) {
       verdict.run = step.run;
-      verdict.step = step.step;
+      verdict.step = outcome && *outcome ? (*outcome)->step.value_or(step.step)
+                                         : step.step;
     }
   }
   judge.has_seen(step);

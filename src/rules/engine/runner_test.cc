@@ -30,6 +30,7 @@ class ScriptedRule : public Rule {
     std::optional<Step> evidence_from = {};  // none: the evidence has no step
     std::optional<Error::Code> ends_with = {};
     std::uint64_t judges_in_the_end = 0;
+    std::optional<StepId> is_about = {};
   };
   struct Notes {
     std::vector<Step> steps;
@@ -82,7 +83,9 @@ class ScriptedRule : public Rule {
     Evidence evidence;
     evidence.tensor = script_.offender;
     if (script_.evidence_from) evidence.step.global = *script_.evidence_from;
-    return Finding{"it is so", "it was bad", "do better", {evidence}};
+    Finding finding{"it is so", "it was bad", "do better", {evidence}};
+    finding.step = script_.is_about;
+    return finding;
   }
 
   Script script_;
@@ -313,6 +316,15 @@ TEST_F(RuleRunnerTest, DatesAFindingOfTheEndByItsEvidence) {
     EXPECT_EQ(judging.verdicts()[0].status, RuleStatus::issues_found);
     EXPECT_EQ(judging.verdicts()[0].step.global, dated);
   }
+}
+
+TEST_F(RuleRunnerTest, DatesAFindingByTheStepThatItIsAbout) {
+  RuleRunner judging = runner({.needs = every_tensor(),
+                               .fires_at = {2},
+                               .is_about = StepId{1, Mode::train, 1}});
+  for (Step step = 0; step < 3; ++step)
+    judging.on_step(StepBuilder(step).with_nothing("a").view());
+  EXPECT_EQ(judging.verdicts()[0].step.global, 1);
 }
 
 TEST_F(RuleRunnerTest, ShowsOtherRunsOnlyToTheRulesThatAskedForThem) {

@@ -105,6 +105,17 @@ TEST_F(ScalarsOfRuleTest, AreEnoughToHaveJudgedSteps) {
   EXPECT_THAT(judging.verdicts()[0].message, HasSubstr("in 8 steps"));
 }
 
+TEST_F(ScalarsOfRuleTest, CountEachStepOnceWhicheverComesFirst) {
+  for (const bool tensors_first : {true, false}) {
+    RuleRunner judging = runner(100);
+    if (tensors_first) judging.on_step(StepBuilder(6).view());
+    feed(judging, samples(0, 7));
+    if (!tensors_first) judging.on_step(StepBuilder(6).view());
+    judging.on_run_end(0);
+    EXPECT_EQ(judging.verdicts()[0].steps_judged, 7u);
+  }
+}
+
 TEST_F(ScalarsOfRuleTest, OfRunsToCompareWithAreNotShown) {
   RuleRunner judging = runner(100);
   feed(judging, samples(0, 3), 1);
