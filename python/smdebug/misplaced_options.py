@@ -121,4 +121,5 @@ def _remedy(value: Any) -> str:
 
 
 def _is_model(value: Any) -> bool:
-    return any(hasattr(value, name) for name in ("parameters", "collect_params", "trainable_weights"))
+    names = ("parameters", "collect_params", "trainable_weights")
+    return any(hasattr(value, name) for name in names)

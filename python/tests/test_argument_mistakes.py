@@ -51,7 +51,8 @@ def test_a_variable_of_the_shell_in_a_path_is_logged(tmp_path, monkeypatch, capf
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RUNS", "elsewhere")
     smd.Hook("$RUNS/1").close()
-    assert "'$RUNS/1': variables are not replaced; pass os.path.expandvars" in capfd.readouterr().err
+    text = "'$RUNS/1': variables are not replaced; pass os.path.expandvars"
+    assert text in capfd.readouterr().err
     smd.Hook("$UNKNOWN/1").close()
     assert "variables" not in capfd.readouterr().err
 

@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     from smdebug.pytorch.roots import Root
 
 FUNCTIONAL_LOSS = "loss"
+_NO_LOSS = (
+    "no loss was seen: that of a function is seen in a step that computes gradients, and in an "
+    "evaluation only that of a loss module such as torch.nn.CrossEntropyLoss"
+)
 
 
 def watch(settings: Mapping[str, Any]) -> None:
@@ -135,6 +139,13 @@ class LaunchedHook(Hook):
     def _note_evaluation(self, name: str, output: Any) -> None:
         if self._series is not None:
             self._series.note_evaluation(name, output)
+
+    def _reasons_of_empty_collections(self) -> dict[str, str]:
+        """As the base class, in terms of a script that has no hook."""
+        reasons = {**super()._reasons_of_empty_collections(), "losses": _NO_LOSS}
+        if not self._loss_names and "labels" in reasons:
+            reasons["labels"] = _NO_LOSS
+        return reasons
 
     def register_loss(self, loss_module: torch.nn.Module) -> None:
         """Records the inputs and the output of a loss module, see Hook."""

@@ -38,9 +38,9 @@ def create_trial(
 
     Waits until every worker of the run has written its collections file: at most `timeout`
     seconds, or forever if that is None, with a reminder in the log after two seconds and every ten
-    seconds from then on. Ctrl-C ends the wait. `name` is the last part of the path by default. `range_steps=(first, end)` skips
-    global steps outside [first, end); either may be None. `cache=True` keeps values in memory once
-    they are read.
+    seconds from then on. Ctrl-C ends the wait. `name` is the last part of the path by default.
+    `range_steps=(first, end)` skips global steps outside [first, end); either may be None.
+    `cache=True` keeps values in memory once they are read.
 
     The original's `check`, `index_mode` and `parallel` have no effect: checksums are always
     verified, and runs are always read by their index. `output_dir` is for the reports of a
