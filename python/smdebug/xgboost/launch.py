@@ -50,7 +50,8 @@ class LaunchedHook(Hook):
 
     def _initialize(self, options: HookOptions) -> None:
         super()._initialize(options)
-        self._series = MetricSeries(self._session)
+        losses = self._framework.find("losses")
+        self._series = MetricSeries(self._session, losses.include_regex)
 
     def _environment(self) -> dict[str, str]:
         return {VARIABLE: os.environ[VARIABLE]} if VARIABLE in os.environ else {}

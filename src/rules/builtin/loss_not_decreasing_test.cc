@@ -568,6 +568,29 @@ TEST(LossCourse, OfWrongDecisionsMayStandStillInXgboost) {
   }
 }
 
+TEST(LossCourse, OfSeriesOfXgboostIsJudgedAsThatOfItsTensors) {
+  const auto constant = [](Step) { return 0.1; };
+  const Verdict verdict = Course()
+                              .with("train-rmse", overcorrected, 60)
+                              .with("validation-rmse", rising, 60)
+                              .judged();
+  EXPECT_EQ(verdict.status, RuleStatus::issues_found) << verdict.message;
+  EXPECT_THAT(verdict.message,
+              HasSubstr("train-rmse: the loss leapt from 0.15 to 2.847"));
+  for (const char* other : {"validation-rmse", "train-error", "test-merror"}) {
+    const bool rises = std::string_view(other) == "validation-rmse";
+    EXPECT_EQ(
+        Course()
+            .with("train-rmse", falling, 60)
+            .with(other, rises ? std::function<double(Step)>(rising) : constant,
+                  60)
+            .judged()
+            .status,
+        RuleStatus::no_issues_found)
+        << other;
+  }
+}
+
 TEST(LossCourse, IgnoresSeriesThatAreNoLosses) {
   const Verdict verdict =
       Course()

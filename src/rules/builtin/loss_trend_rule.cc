@@ -172,7 +172,7 @@ class LossTrendRule : public Rule {
       worker.turns.add(one);
     }
     for (const ScalarSeriesView& one : series) {
-      if (!names_loss(one.name)) continue;
+      if (!is_loss(one.name)) continue;
       for (const ScalarSample& sample : one.samples) {
         Evidence evidence;
         evidence.tensor = one.name;
@@ -278,6 +278,10 @@ class LossTrendRule : public Rule {
     OptimizerTurns turns;
   };
 
+  static bool is_loss(std::string_view series) {
+    return names_loss(series) || role_in_xgboost(series);
+  }
+
   static Losses& losses_of(Worker& worker) {
     return worker.series.empty() ? worker.tensors : worker.series;
   }
@@ -299,7 +303,7 @@ class LossTrendRule : public Rule {
     std::set<Step>* steps = nullptr;
     if (series.name == name_parts::kRepeatedCalls) {
       steps = &worker.repeated_calls;
-    } else if (names_loss(series.name)) {
+    } else if (is_loss(series.name)) {
       steps = &worker.loss_steps[std::string(series.name)];
     }
     if (!steps) return;
@@ -412,9 +416,11 @@ class LossTrendRule : public Rule {
   // validation set, which may rise, is judged if there is no other.
   static bool can_judge(const Worker& worker, std::string_view tensor) {
     const auto role = role_in_xgboost(tensor);
-    if (!role || !worker.series.empty()) return true;
+    if (!role) return true;
     if (is_error_rate(role->pair)) return false;
-    return role->part == LossRole::Part::training || worker.tensors.size() == 1;
+    const Losses& losses =
+        worker.series.empty() ? worker.tensors : worker.series;
+    return role->part == LossRole::Part::training || losses.size() == 1;
   }
 
   static Step count_until(const std::set<Step>& steps, Step end) {
@@ -433,7 +439,8 @@ class LossTrendRule : public Rule {
     const Step end = loss.counted.value_or(0);
     const Step steps = std::min<Step>(loss.trend.steps(), kMostCounted);
     return std::ranges::any_of(worker.loss_steps, [&](const auto& one) {
-      return one.first != tensor && 4 * count_until(one.second, end) > steps;
+      return one.first != tensor && !role_in_xgboost(one.first) &&
+             4 * count_until(one.second, end) > steps;
     });
   }
 
