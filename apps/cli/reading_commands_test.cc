@@ -144,6 +144,14 @@ TEST_F(ReadingCommands, TensorKnowsANameThatIsOfASeries) {
               HasSubstr("no tensor 'learning_rate/Adam'"));
 }
 
+TEST_F(ReadingCommands, NameTheRunOfAFolderInsideIt) {
+  for (const char* inside : {"/events", "/index/000000000"}) {
+    EXPECT_THAT(smdebug({"show", healthy_ + inside}).err,
+                HasSubstr("it is a folder inside the run '" + healthy_ + "'"))
+        << inside;
+  }
+}
+
 TEST_F(ReadingCommands, StepsAndOptionsAreRefusedInOurWords) {
   const std::string name = "gradient/Net_fc.weight";
   EXPECT_THAT(smdebug({"tensor", healthy_, name, "--step", "ten"}).err,

@@ -13,6 +13,7 @@
 #include "smdebug/monitor/run_monitor.h"
 #include "smdebug/report/run_summary.h"
 #include "smdebug/report/verdict_groups.h"
+#include "smdebug/rules/builtin_rules.h"
 #include "smdebug/rules/capture_request.h"
 
 #include "commands.h"
@@ -36,6 +37,18 @@ std::vector<ActionRequest> actions_of(const RunCommand& command) {
   const ActionRequest stop = {ActionKind::stop, ""};
   if (command.stop) actions.insert(actions.begin(), stop);
   return actions;
+}
+
+// Notes a rule of ours among the arguments of the script; empty if there is
+// none.
+std::string misplaced_rule_note(const std::vector<std::string>& trainer) {
+  for (std::size_t i = 0; i + 1 < trainer.size(); ++i) {
+    if (trainer[i] != "--rule" || !find_builtin_rule(trainer[i + 1])) continue;
+    return "'--rule " + trainer[i + 1] +
+           "' follows '--', so the script gets it; options of smdebug come "
+           "before '--'";
+  }
+  return "";
 }
 
 bool is_unavailable(const std::optional<Error>& error) {
@@ -73,6 +86,7 @@ class LaunchedRun {
                                      console_.clock));
     live_.note(start_text(summary_.location, monitor_->verdicts()));
     live_.note(preset_note(command_.rules));
+    live_.note(misplaced_rule_note(command_.trainer));
     return {};
   }
 

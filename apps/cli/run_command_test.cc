@@ -222,6 +222,22 @@ TEST_F(RunCommandTest, LeavesNoProcessBehind) {
   EXPECT_EQ(errno, ESRCH);
 }
 
+TEST_F(RunCommandTest, NamesARuleThatIsAnArgumentOfTheScript) {
+  const auto note = [this](const std::string& name) {
+    return smdebug({"run", "--out", folder_.path(name), "--", "true", "--rule",
+                    name})
+        .err;
+  };
+  EXPECT_THAT(note("DeadRelu"), HasSubstr("'--rule DeadRelu' follows '--'"));
+  EXPECT_THAT(note("mine"), Not(HasSubstr("follows '--'")));
+}
+
+TEST_F(RunCommandTest, NamesTheProgramInAQuotedCommand) {
+  const Spoken spoken =
+      smdebug({"run", "--out", out_, "--", "python train.py"});
+  EXPECT_THAT(spoken.err, HasSubstr("remove its quotes: python train.py"));
+}
+
 TEST_F(RunCommandTest, SaysThatAProgramCannotBeStarted) {
   const Spoken spoken =
       smdebug({"run", "--out", out_, "--", folder_.path("nowhere")});

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,10 @@ from smdebug.hook_arguments import shown
 # A sparse value becomes a dense array, up to this size.
 LARGEST_DENSE_BYTES = 256 * 2**20
 MOST_DIMENSIONS = 64  # of an array of numpy
+# What numpy before 1.24 warns of for rows of different lengths; later versions raise ValueError.
+_RAGGED: type[Warning] = (
+    getattr(np, "VisibleDeprecationWarning", None) or np.exceptions.VisibleDeprecationWarning
+)
 
 
 class NotTaken(Exception):
@@ -29,8 +34,11 @@ def as_array(name: str, values: Any) -> NDArray[Any]:
     rows have different lengths.
     """
     try:
-        return np.asarray(values)
-    except (TypeError, ValueError) as error:
+        with warnings.catch_warnings():
+            # Older versions of numpy make an array of lists.
+            warnings.simplefilter("error", _RAGGED)
+            return np.asarray(values)
+    except (TypeError, ValueError, _RAGGED) as error:
         raise SMDebugTypeError(
             f"tensor '{name}' cannot be converted to an array: {error}"
         ) from None

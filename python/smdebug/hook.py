@@ -67,6 +67,8 @@ _FORKED = (
     "create the hook in this process"
 )
 _EMPTY_COLLECTION = "nothing belongs to collection '{}': it has neither patterns nor tensor names"
+# What the hooks of some frameworks have, and those of others do not.
+_REGISTRATIONS = ("register_module", "register_loss", "register_block", "register_model")
 # The settings that scripts assign to a hook.
 _SETTINGS = ("save_config", "reduction_config", "include_regex", "include_collections", "save_all")
 _FILL = "; fill it with hook.get_collection('{}').{}, or do not create it"
@@ -538,6 +540,13 @@ class BaseHook(ProfilerCalls):
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         self._raised = kind
         self.close()
+
+    if not TYPE_CHECKING:  # which would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f": {self.advice}" if name in _REGISTRATIONS else ""
+            text = f"'{type(self).__name__}' object has no attribute '{name}'{hint}"
+            raise AttributeError(text, name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.out_dir!r}, {self.status().state})"

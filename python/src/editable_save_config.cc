@@ -309,7 +309,7 @@ SaveConfig made_config(nb::handle mode_save_configs) {
     }
     if (!config.is_none() && !nb::isinstance<SaveConfigMode>(config)) {
       raise_value_error("mode " + std::string(mode_name(*mode)) +
-                        " of mode_save_configs must be a SaveConfigMode, "
+                        " takes a SaveConfigMode, "
                         "found " +
                         found_text(config) + meant_for_mode(config));
     }
@@ -355,9 +355,13 @@ nb::object mode_key(nb::handle key) {
   const std::string given = nb::cast<std::string>(key);
   const bool is_field =
       std::find(kKeys.begin(), kKeys.end(), given) != kKeys.end();
-  raise_value_error(
-      repr_of(key) + " is not a mode; use TRAIN, EVAL, PREDICT or GLOBAL" +
-      (is_field ? ", or SaveConfig(" + given + "=...) for all modes" : ""));
+  const bool is_near_field = is_field || given.starts_with("save");
+  raise_value_error(repr_of(key) +
+                    " is not a mode; use TRAIN, EVAL, PREDICT or GLOBAL" +
+                    (is_near_field ? ", or SaveConfig(" +
+                                         (is_field ? given : "save_interval") +
+                                         "=...) for all modes"
+                                   : ""));
 }
 
 nb::object config_from_dict(nb::handle cls, nb::dict params,

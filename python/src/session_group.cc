@@ -234,6 +234,10 @@ void bind_all_workers(Group& group) {
       .def("export_collections", &SessionGroup::export_collections,
            WithoutGil(),
            "Writes the collections file with the tensors seen so far.")
+      .def("explain_empty", &SessionGroup::explain_empty, "collection"_a,
+           "reason"_a,
+           "Gives the reason that the log reports at the end if no tensor "
+           "belongs to a built-in collection that is saved.")
       .def("flush", &SessionGroup::flush, WithoutGil(),
            "Waits until every finished step can be read. Raises the first "
            "error.")

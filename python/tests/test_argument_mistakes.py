@@ -8,9 +8,11 @@ import pytest
 import torch
 
 import smdebug.pytorch as smd
+import smdebug.xgboost
 from conftest import Net, train
-from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.rules import Rule
+from smdebug.rules.judge import load_judge
 from smdebug.trials import create_trial
 
 
@@ -105,12 +107,7 @@ class Printing(Rule):
 
 
 def test_what_a_rule_prints_is_not_in_the_json(tmp_path):
-    every_step = smd.SaveConfig(save_interval=1)
-    hook = smd.Hook(tmp_path / "run", save_all=True, save_config=every_step)
-    model = Net()
-    hook.register_module(model)
-    train(model, 2)
-    hook.close()
+    record(tmp_path / "run")
     (tmp_path / "mine.py").write_text(PRINTING)
     words = ["check", tmp_path / "run", "--rule", f"{tmp_path}/mine.py:Printing", "--json"]
     done = subprocess.run(
@@ -127,3 +124,89 @@ def test_the_wait_for_a_run_is_logged_soon(tmp_path, capfd):
     with pytest.raises(Exception, match="no run at"):
         create_trial(tmp_path, timeout=2.5)
     assert "still waiting for a run" in capfd.readouterr().err
+
+
+class ReturnsNone(Rule):
+    def invoke_at_step(self, step):
+        self.base_trial.tensor_names(step=step)
+
+
+class ReplacesInvoke(Rule):
+    def invoke(self, step):
+        return False
+
+
+def test_a_rule_that_returns_none_is_logged_once(tmp_path, capfd):
+    record(tmp_path / "run", rules=[ReturnsNone])
+    logged = capfd.readouterr().err
+    text = "rule ReturnsNone returned None, expected True or False: it counts as False"
+    assert logged.count(text) == 1
+
+
+def test_a_rule_that_replaces_invoke_is_refused_or_logged(tmp_path, capfd):
+    with pytest.raises(SMDebugValueError, match="add one that.*; do not replace invoke"):
+        smd.Hook(tmp_path / "run", rules=[ReplacesInvoke])
+    ReplacesInvoke(None)
+    assert "ReplacesInvoke replaces invoke(step)" in capfd.readouterr().err
+
+
+def test_a_folder_inside_a_run_is_refused_at_once_with_the_run(tmp_path):
+    record(tmp_path / "run")
+    for inside in ("events", "index/000000000"):
+        with pytest.raises(SMDebugError, match="a folder inside the run '.*run'; pass that one"):
+            create_trial(tmp_path / "run" / inside)
+
+
+def test_a_misspelled_collection_of_a_trial_does_not_become_one(tmp_path, capfd):
+    record(tmp_path / "run")
+    trial = create_trial(tmp_path / "run")
+    assert trial.tensor_names(collection="weigths") == []
+    assert "weigths" not in trial.collections()
+    trial.collection("outputz")
+    assert "'weigths'" not in capfd.readouterr().err.rpartition("'outputz'; ")[2]
+
+
+def test_a_parameter_without_a_default_takes_a_number_from_the_command_line(tmp_path):
+    (tmp_path / "mine.py").write_text(NEEDS_PARAMETERS)
+    judge = load_judge(f"{tmp_path}/mine.py:Needs", {"least": "0.5", "name": "fc"}, "run")
+    assert judge._parameters == {"least": 0.5, "name": "fc"}
+
+
+NEEDS_PARAMETERS = """
+from smdebug.rules import Rule
+
+class Needs(Rule):
+    def __init__(self, base_trial, least, name):
+        super().__init__(base_trial)
+
+    def invoke_at_step(self, step):
+        return False
+"""
+
+
+@pytest.mark.parametrize("rows", [[[1, 2], [3]], [[1.0], [2.0, 3.0]]])
+def test_rows_of_different_lengths_are_refused(tmp_path, rows):
+    with pytest.raises(SMDebugTypeError, match="tensor 'rows' cannot be converted"):
+        smd.Hook(tmp_path / "run").save_tensor("rows", rows)
+
+
+def test_a_call_of_another_framework_is_refused_with_that_of_this_one(tmp_path):
+    with pytest.raises(AttributeError, match="no attribute 'register_block'.*register_module"):
+        smd.Hook(tmp_path / "run").register_block(Net())
+    with pytest.raises(AttributeError, match="callbacks=.hook."):
+        smdebug.xgboost.Hook(tmp_path / "other").register_module(Net())
+    assert not hasattr(smd.Hook, "nothing")
+
+
+def test_a_field_of_a_save_config_in_place_of_a_mode_is_refused_with_the_save_config(tmp_path):
+    for field in ("save_interval", "save_intervall"):
+        with pytest.raises(SMDebugValueError, match=r"or SaveConfig\(save_interval=...\)"):
+            smd.Hook(tmp_path / "run", save_config={field: 5})
+
+
+def record(out_dir, **arguments):
+    every_step = smd.SaveConfig(save_interval=1)
+    with smd.Hook(out_dir, save_all=True, save_config=every_step, **arguments) as hook:
+        model = Net()
+        hook.register_module(model)
+        train(model, 2)

@@ -136,6 +136,11 @@ void SessionGroup::export_collections() {
   for (Session* session : sessions_) session->export_collections();
 }
 
+void SessionGroup::explain_empty(std::string_view collection,
+                                 std::string_view reason) {
+  for (Session* session : sessions_) session->explain_empty(collection, reason);
+}
+
 Status SessionGroup::flush() {
   return for_each_session(sessions_,
                           [](Session& session) { return session.flush(); });

@@ -105,6 +105,15 @@ Error folder_without_run(const fs::path& path) {
   if (failure) return unreadable(path, failure);
   if (entries == fs::directory_iterator())
     return no_run(path, "the folder is empty; list runs with 'smdebug ls'");
+  for (const fs::path& above :
+       {path.parent_path(), path.parent_path().parent_path()}) {
+    if (!above.empty() && holds_run(above)) {
+      return no_run(path,
+                    fmt::format("it is a folder inside the run '{}'; pass "
+                                "that one",
+                                above.string()));
+    }
+  }
   std::vector<std::string> names = folders_in(path);
   if (names.size() > kMaxFolders) names.resize(kMaxFolders);
   const auto run = std::ranges::find_if(

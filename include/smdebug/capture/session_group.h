@@ -138,6 +138,7 @@ class SessionGroup {
   void pause();
   void resume();
   void export_collections();
+  void explain_empty(std::string_view collection, std::string_view reason);
   Status flush();
   /// Ends the run after the steps of all workers are written: the first session
   /// that closes writes the end marker.

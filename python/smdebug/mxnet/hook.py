@@ -267,7 +267,9 @@ class Hook(BaseHook):
         """Warns once if a trainer acts before a model was registered."""
         if not self._has_reminded:
             self._has_reminded = True
-            self._warn_of_no_step("a trainer acts, but no block is registered with this hook")
+            registered = "only a loss" if self._loss_names else "no block"
+            text = f"a trainer acts, but {registered} is registered with this hook"
+            self._warn_of_no_step(text)
 
     def after(self, trainer: gluon.Trainer) -> None:
         """Reports an update of registered models to the step policy."""
@@ -311,6 +313,22 @@ class Hook(BaseHook):
         is_final = self._has_begun or bool(self._watched)
         foreign = self._foreign_members(collection) if is_final else []
         return patterns + patterns_of_added(collection, _added_blocks(collection), paths, foreign)
+
+    def _reasons_of_empty_collections(self) -> dict[str, str]:
+        if self._loss_names:
+            return {}
+        return {"losses": "no loss is registered: call hook.register_block(loss_fn)"}
+
+    def _why_no_step(self) -> str:
+        if not self._watched:
+            return self.advice
+        names = ", ".join(f"'{watched.name}'" for watched in self._watched.values())
+        if not self._models:
+            return f"only a loss is registered ({names}): call hook.register_block(net) too"
+        return (
+            f"no registered block ({names}) was called to its end: call the net as net(x), not "
+            "net.forward(x)"
+        )
 
     def _foreign_members(self, collection: Collection) -> list[str]:
         return [

@@ -125,7 +125,8 @@ def load_judge(spec: str, parameters: Mapping[str, str], run: str) -> Judge:
 
 def _typed(rule_class: type[Rule], parameters: Mapping[str, str]) -> dict[str, Any]:
     """Returns the values as the types of the parameters' defaults, where these are numbers or
-    booleans; other values stay text."""
+    booleans. For a parameter without a default, text that is a number becomes one; other values
+    stay text."""
     taken = inspect.signature(rule_class).parameters
     return {
         name: _typed_value(f"rule {rule_class.__name__}: parameter '{name}'", text, taken.get(name))
@@ -135,6 +136,8 @@ def _typed(rule_class: type[Rule], parameters: Mapping[str, str]) -> dict[str, A
 
 def _typed_value(subject: str, text: str, parameter: inspect.Parameter | None) -> Any:
     default = parameter.default if parameter else None
+    if parameter and default is parameter.empty:  # its type is unknown
+        return _number_of(text, text)
     if type(default) is bool:
         value: Any = find_boolean(text)
         if value is None:
@@ -142,10 +145,18 @@ def _typed_value(subject: str, text: str, parameter: inspect.Parameter | None) -
         return value
     if type(default) not in (int, float):
         return text
+    number = _number_of(text, None)
+    if number is None:
+        raise SMDebugValueError(f"{subject} should be a number, found '{text}'")
+    return number
+
+
+def _number_of(text: str, other: Any) -> Any:
+    """Returns the number in `text`, or `other` if it is none."""
     for convert in (int, float):
         with contextlib.suppress(ValueError):
             return convert(text)
-    raise SMDebugValueError(f"{subject} should be a number, found '{text}'")
+    return other
 
 
 def _is_rule(value: object) -> bool:
@@ -174,10 +185,11 @@ def _import_file(path: str) -> ModuleType:
 
 def _check_methods(rule_class: type[Rule]) -> None:
     """Raises SMDebugValueError for a class that can judge no step."""
-    if rule_class.invoke_at_step is Rule.invoke_at_step and rule_class.invoke is Rule.invoke:
+    if rule_class.invoke_at_step is Rule.invoke_at_step:
+        has_invoke = rule_class.invoke is not Rule.invoke
         raise SMDebugValueError(
             f"rule {rule_class.__name__} has no method invoke_at_step(step): add one that returns "
-            "whether its condition is met"
+            "whether its condition is met" + ("; do not replace invoke" if has_invoke else "")
         )
     refuse_unusual_methods(rule_class)
 

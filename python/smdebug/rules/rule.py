@@ -39,7 +39,7 @@ class Rule:
     `report`, a dict that the subclass may fill.
     """
 
-    _has_warned_of_text: bool = False
+    _has_warned: bool = False  # of a value that is probably a mistake
     _actions: Actions | None = None  # until the constructor of this class was called
 
     def __init__(
@@ -49,6 +49,7 @@ class Rule:
         other_trials: Iterable[Trial] | None = None,
     ) -> None:
         refuse_unusual_methods(type(self))
+        self._warn_of_replaced_invoke()
         refuse_path(f"rule {type(self).__name__}", base_trial)
         refuse_path(f"other_trials of rule {type(self).__name__}", other_trials)
         self.base_trial = base_trial
@@ -71,7 +72,7 @@ class Rule:
 
     def invoke_at_step(self, step: int) -> bool:
         """Whether the condition is met at the global step `step`: any value, of which the truth
-        counts, as in `if`. Text is always true, so a text other than "" logs a warning. A value
+        counts, as in `if`. None and a text other than "", which is always true, log a warning. A value
         without a truth, such as an array of several elements, raises SMDebugTypeError in `invoke`.
         A subclass must implement this."""
         raise SMDebugNotImplementedError(f"{self.rule_name} has no method invoke_at_step(step)")
@@ -91,8 +92,7 @@ class Rule:
             self.set_required_tensors(step)
             self.req_tensors.fetch()
             condition_met = self.invoke_at_step(step)
-        if isinstance(condition_met, str):
-            self._warn_of_text(condition_met)
+        self._warn_of_value(condition_met)
         if self._truth(condition_met):
             self._actions.invoke(f"the condition of the rule is met at step {step}", step)
             raise RuleEvaluationConditionMet(self.rule_name, step)
@@ -111,6 +111,12 @@ class Rule:
             f"({reason}); of an array, return bool(array.any()) or bool(array.all())"
         )
 
+    def _warn_of_replaced_invoke(self) -> None:
+        kind = type(self)
+        if kind.invoke is not Rule.invoke and kind.invoke_at_step is Rule.invoke_at_step:
+            text = "rule %s replaces invoke(step), which waits for the step; implement %s instead"
+            get_logger().warning(text, kind.__name__, "invoke_at_step(step)")
+
     def _missing_call(self) -> str:
         code = type(self).__init__.__code__
         return (
@@ -118,11 +124,15 @@ class Rule:
             f"({code.co_filename}:{code.co_firstlineno})"
         )
 
-    def _warn_of_text(self, returned: str) -> None:
-        if returned and not self._has_warned_of_text:
-            self._has_warned_of_text = True
-            text = "rule %s returned %r, expected True or False: the text counts as True"
-            self.logger.warning(text, self.rule_name, returned)
+    def _warn_of_value(self, returned: Any) -> None:
+        """Logs, once, that the truth of `returned` is probably not what its rule means."""
+        is_text = isinstance(returned, str) and bool(returned)
+        if self._has_warned or not (is_text or returned is None):
+            return
+        self._has_warned = True
+        text = "rule %s returned %r, expected True or False: %s"
+        meaning = "it counts as False" if returned is None else "the text counts as True"
+        self.logger.warning(text, self.rule_name, returned, meaning)
 
 
 def refuse_unusual_methods(rule_class: type[Rule]) -> None:

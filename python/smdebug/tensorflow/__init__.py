@@ -42,7 +42,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _HOOKS:
-        raise AttributeError(f"module 'smdebug.tensorflow' has no attribute '{name}'")
+        hint = "; use KerasHook, SessionHook or EstimatorHook" if name == "Hook" else ""
+        raise AttributeError(f"module 'smdebug.tensorflow' has no attribute '{name}'{hint}")
     with required_framework("smdebug.tensorflow"):
         hook_module = importlib.import_module(_HOOKS[name])
     value = getattr(hook_module, name)

@@ -86,6 +86,7 @@ class Trial:
         own_name = None if path is None else name
         self.name: str = str(own_name or os.path.basename(self.path.rstrip("/")))
         self._collections: dict[str, Collection] = {}
+        self._missing_collections: dict[str, Collection] = {}  # that were asked for
         first, end = checked_range(range_steps)
         timeout = checked_timeout(timeout)
         drain = before_refresh(self.path)
@@ -209,15 +210,15 @@ class Trial:
     def collection(self, coll_name: str) -> Collection:
         """The collection of that name; a new, empty one if the run has none, with a warning."""
         known = self._current_collections()
-        if coll_name not in known:
+        if coll_name not in known and coll_name not in self._missing_collections:
             _logger.warning(
                 "run '%s' has no collection '%s'; %s",
                 self.name,
                 coll_name,
                 _suggested(coll_name, known),
             )
-            known[coll_name] = Collection(coll_name)
-        return known[coll_name]
+            self._missing_collections[coll_name] = Collection(coll_name)
+        return known.get(coll_name) or self._missing_collections[coll_name]
 
     @property
     def attempt(self) -> int:
@@ -371,9 +372,11 @@ class Trial:
 
 
 def _require_run(path: str, drain: Callable[[], None] | None) -> None:
-    """Raises SMDebugError for a path that does not exist, is a file, or is a folder above runs.
-    Without a timeout, a trial would wait for a mistyped path forever."""
-    if "://" in path or (os.path.isdir(path) and not _is_above_runs(path)):
+    """Raises SMDebugError for a path that does not exist, is a file, or is a folder above runs or
+    inside one. Without a timeout, a trial would wait for a mistyped path forever."""
+    if "://" in path:
+        return
+    if os.path.isdir(path) and not _is_above_runs(path) and not _is_inside_run(path):
         return
     try:
         CoreTrial.open(path, "", None, None, 0, drain, False)
@@ -383,6 +386,12 @@ def _require_run(path: str, drain: Callable[[], None] | None) -> None:
         error = SMDebugError(f"{found}; pass `timeout` to wait for a run that begins later")
         error.code = found.code
         raise error from None
+
+
+def _is_inside_run(folder: str) -> bool:
+    """Whether `folder` holds no files of a run and lies in the folder of one."""
+    parent = os.path.dirname(os.path.realpath(folder))
+    return not _holds_run(folder) and (_holds_run(parent) or _holds_run(os.path.dirname(parent)))
 
 
 def _is_above_runs(folder: str) -> bool:

@@ -272,6 +272,9 @@ class Hook(BaseHook, TrainingCallback):
     def _versions(self) -> dict[str, str]:
         return super()._versions() | {"xgboost": xgboost.__version__}
 
+    def _reasons_of_empty_collections(self) -> dict[str, str]:
+        return {"gradients": "boosted trees have none"}
+
     def _rank_and_size(self) -> tuple[int, int]:
         if collective.is_distributed():
             return collective.get_rank(), collective.get_world_size()

@@ -1,5 +1,6 @@
 """`KerasHook`: a callback that records trainings with Keras."""
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +103,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         if not isinstance(model, keras.Model):
             raise SMDebugTypeError(f"register_model takes a keras.Model, found {shown(model)}")
         self._warn_if_closed("register_model")
-        if self._keras:
+        if self._keras and not self._was_closed:
             self._keras.register(model)
 
     def wrap_tape(self, tape: Any) -> Any:
@@ -129,9 +130,11 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         Raises SMDebugTypeError for anything else.
         """
         has_gradients = callable(getattr(optimizer, "apply_gradients", None))
-        if not has_gradients or not hasattr(optimizer, "variables"):
+        is_class = inspect.isclass(optimizer)
+        if is_class or not has_gradients or not hasattr(optimizer, "variables"):
+            hint = f"; pass an object of it, {optimizer.__name__}(...)" if is_class else ""
             raise SMDebugTypeError(
-                f"wrap_optimizer takes a Keras optimizer, found {shown(optimizer)}"
+                f"wrap_optimizer takes a Keras optimizer, found {shown(optimizer)}{hint}"
             )
         if self._tapes:
             self._tapes.watch_optimizer(optimizer)
@@ -280,6 +283,12 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
                 "nor weights were recorded",
                 "wrap the tape of the training, and call tape.gradient(loss, variables) on it",
             )
+
+    def _reasons_of_empty_collections(self) -> dict[str, str]:
+        if not self._tapes or not self._tapes.has_begun:
+            return {}
+        reason = "no optimizer is wrapped: call hook.wrap_optimizer(optimizer) before the loop"
+        return {"optimizer_variables": reason}
 
     def _module_patterns(self, collection):
         layers = self._keras.named_layers() if self._keras else []

@@ -4,6 +4,7 @@ A step begins when a watched tape is entered, and lasts until the next step begi
 and the result of `tape.gradient` are recorded when it is called, before the optimizer acts.
 """
 
+import inspect
 import threading
 import weakref
 from collections.abc import Callable
@@ -77,7 +78,8 @@ class TapeAdapter:
         """Records the use of `tape`, a tf.GradientTape that was not entered yet. Raises
         SMDebugTypeError for anything else."""
         if not tapes.is_tape(tape):
-            raise SMDebugTypeError(f"wrap_tape takes a tf.GradientTape, found {shown(tape)}")
+            hint = "; call it: tf.GradientTape()" if inspect.isclass(tape) else ""
+            raise SMDebugTypeError(f"wrap_tape takes a tf.GradientTape, found {shown(tape)}{hint}")
         self.has_wrapped = True
         tapes.watch(tape, self)
 
