@@ -1690,6 +1690,11 @@ class SessionGroup:
     def export_collections(self) -> None:
         """Writes the collections file with the tensors seen so far."""
 
+    def explain_empty(self, collection: str, reason: str) -> None:
+        """
+        Gives the reason that the log reports at the end if no tensor belongs to a built-in collection that is saved.
+        """
+
     def flush(self) -> None:
         """Waits until every finished step can be read. Raises the first error."""
 

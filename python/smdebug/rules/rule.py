@@ -72,9 +72,9 @@ class Rule:
 
     def invoke_at_step(self, step: int) -> bool:
         """Whether the condition is met at the global step `step`: any value, of which the truth
-        counts, as in `if`. None and a text other than "", which is always true, log a warning. A value
-        without a truth, such as an array of several elements, raises SMDebugTypeError in `invoke`.
-        A subclass must implement this."""
+        counts, as in `if`. None and a text other than "", which is always true, log a warning. A
+        value without a truth, such as an array of several elements, raises SMDebugTypeError in
+        `invoke`. A subclass must implement this."""
         raise SMDebugNotImplementedError(f"{self.rule_name} has no method invoke_at_step(step)")
 
     def invoke(self, step: int) -> None:

@@ -56,8 +56,8 @@ def invoke_rule(
         )
     if not hasattr(rule_obj, "invoke"):
         raise SMDebugTypeError(
-            f"invoke_rule takes a rule, found {shown(rule_obj)}; make one with builtin(name, trial), "
-            "or derive its class from smdebug.rules.Rule"
+            f"invoke_rule takes a rule, found {shown(rule_obj)}; make one with builtin(name, "
+            "trial), or derive its class from smdebug.rules.Rule"
         )
     if end_step is not None and end_step < start_step:
         raise SMDebugValueError(
