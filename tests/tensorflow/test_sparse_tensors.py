@@ -237,6 +237,7 @@ def test_an_output_of_any_kind_is_saved_or_left_out_and_changes_nothing(
         said = [message for message in logged if "'make/outputs' is not saved" in message]
         assert len(said) == 1
     np.testing.assert_array_equal(trial.tensor("make/inputs").value(1), X[8:])
+    check_collections_list_what_was_saved(trial)
 
 
 @pytest.mark.parametrize("make", [tf.identity, rows_of])

@@ -82,9 +82,13 @@ class CaptureJoin:
         return (result[_OUTPUTS] if self._kind == "predict" else result), captures
 
     def put(self, captures: Mapping[str, Any]) -> None:
-        """Saves those captured tensors that are due."""
+        """Saves those captured tensors that are due. A trace may have had others, which the last
+        one lacks."""
         for name, tensor in captures.items():
             self._saver.put(self._slots[name], name, tensor)
+        for name in self._slots.keys() - captures.keys():
+            if self._slots[name].is_due():
+                self._slots[name].leave_out("the step that was traced last has no such tensor")
 
     # --- what is due ---
 
