@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from listed_tensors import check_collections_list_what_was_saved
 from mxnet import gluon
 from mxnet.gluon import nn
 
@@ -82,6 +83,7 @@ def test_calls_of_one_block_that_cannot_be_told_apart_are_left_out_with_a_word(o
     np.testing.assert_array_equal(saved["siamese_dense0_input_1"], inputs[1].asnumpy())
     assert "siamese_relu0_output_0" in saved
     assert sum("does not show" in each and "'siamese_dense0'" in each for each in logged) == 1
+    check_collections_list_what_was_saved(smd.create_trial(out_dir))
 
 
 def test_mxnet_warns_of_the_hooks_of_the_script_and_not_of_ours(out_dir, warned):
@@ -105,7 +107,9 @@ def test_what_a_graph_does_not_show_is_said_once(out_dir, logged):
     hook.close()
     said = [each for each in logged if "does not show" in each]
     assert len(said) == 1 and "'net_dense0_relu'" in said[0] and "static_shape" in said[0]
-    assert "net_output_0" in smd.create_trial(out_dir).tensor_names(step=3)
+    trial = smd.create_trial(out_dir)
+    assert "net_output_0" in trial.tensor_names(step=3)
+    check_collections_list_what_was_saved(trial)
 
 
 def test_hybridized_children_of_a_block_that_is_not_are_seen_too(out_dir, read):
