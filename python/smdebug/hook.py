@@ -67,7 +67,7 @@ _FORKED = (
     "create the hook in this process"
 )
 _EMPTY_COLLECTION = "nothing belongs to collection '{}': it has neither patterns nor tensor names"
-# What the hooks of some frameworks have, and those of others do not.
+# Methods that the hooks of some frameworks have, and those of others do not.
 _REGISTRATIONS = ("register_module", "register_loss", "register_block", "register_model")
 # The settings that scripts assign to a hook.
 _SETTINGS = ("save_config", "reduction_config", "include_regex", "include_collections", "save_all")
