@@ -39,8 +39,8 @@ std::vector<ActionRequest> actions_of(const RunCommand& command) {
   return actions;
 }
 
-// A note about the option --rule among the arguments of the script; empty if
-// it is not there.
+// A note about the option --rule among the arguments of the script; empty for
+// other arguments.
 std::string misplaced_rule_note(const std::vector<std::string>& trainer) {
   for (std::size_t i = 0; i + 1 < trainer.size(); ++i) {
     if (trainer[i] != "--rule" || !find_builtin_rule(trainer[i + 1])) continue;

@@ -17,7 +17,7 @@ from smdebug.hook_arguments import shown
 # A sparse value becomes a dense array, up to this size.
 LARGEST_DENSE_BYTES = 256 * 2**20
 MOST_DIMENSIONS = 64  # of an array of numpy
-# What numpy before 1.24 warns of for rows of different lengths; later versions raise ValueError.
+# The warning of numpy before 1.24 about rows of different lengths; later versions raise ValueError.
 _RAGGED: type[Warning] = (
     getattr(np, "VisibleDeprecationWarning", None) or np.exceptions.VisibleDeprecationWarning
 )
