@@ -364,6 +364,34 @@ def test_what_is_no_block_is_refused(out_dir, thing, error, says):
         smd.Hook(out_dir).register_block(thing)
 
 
+def test_a_loss_that_is_not_registered_is_named_with_the_call(out_dir, capfd):
+    hook = smd.Hook(out_dir, include_collections=["losses", "weights"], save_config=EVERY_STEP)
+    net = make_net()
+    net.initialize()
+    hook.register_block(net)
+    with autograd.record():
+        net(mx.nd.ones((2, 4)))
+    hook.close()
+    said = "no loss is registered: call hook.register_block(loss_fn)"
+    assert said in capfd.readouterr().err
+
+
+def test_a_hook_with_a_loss_alone_says_that_the_net_is_missing(out_dir, logged):
+    hook = smd.Hook(out_dir)
+    loss = gluon.loss.L2Loss()
+    hook.register_block(loss)
+    hook.close()
+    assert any("only a loss is registered" in each for each in logged)
+
+
+def test_a_hook_of_a_block_that_is_never_called_says_so(out_dir, logged):
+    hook = smd.Hook(out_dir)
+    net = make_net()
+    hook.register_block(net)
+    hook.close()
+    assert any("no registered block ('net') was called to its end" in each for each in logged)
+
+
 def test_a_block_is_registered_once(out_dir):
     hook, net = smd.Hook(out_dir), make_net()
     hook.register_hook(net)

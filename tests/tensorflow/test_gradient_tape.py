@@ -586,10 +586,29 @@ def test_only_tapes_are_wrapped(thing, out_dir):
         smd.KerasHook(out_dir).wrap_tape(thing)
 
 
-@pytest.mark.parametrize("thing", [None, 3, "adam", object()])
+@pytest.mark.parametrize("thing", [None, 3, "adam", object(), tf.keras.optimizers.SGD])
 def test_only_optimizers_are_wrapped(thing, out_dir):
     with pytest.raises(SMDebugTypeError, match="wrap_optimizer takes"):
         smd.KerasHook(out_dir).wrap_optimizer(thing)
+
+
+def test_a_class_in_place_of_a_tape_or_an_optimizer_is_named_with_the_call(out_dir):
+    hook = smd.KerasHook(out_dir)
+    with pytest.raises(SMDebugTypeError, match=r"call it: tf.GradientTape\(\)"):
+        hook.wrap_tape(tf.GradientTape)
+    with pytest.raises(SMDebugTypeError, match=r"pass an object of it, SGD\(...\)"):
+        hook.wrap_optimizer(tf.keras.optimizers.SGD)
+
+
+def test_an_optimizer_that_is_not_wrapped_is_named_with_the_call(out_dir, capfd):
+    config = smd.SaveConfig(save_interval=1)
+    hook = smd.KerasHook(out_dir, include_collections=["optimizer_variables"], save_config=config)
+    variable = tf.Variable(1.0)
+    with hook.wrap_tape(tf.GradientTape()) as tape:
+        loss = variable * 2
+    tape.gradient(loss, [variable])
+    hook.close()
+    assert "no optimizer is wrapped: call hook.wrap_optimizer" in capfd.readouterr().err
 
 
 def test_a_wrapped_tape_is_a_tape_of_its_class_and_wrapped_once(out_dir):

@@ -448,11 +448,13 @@ GRAPH_VALUES = {
     "IndexedSlices": lambda: tf.IndexedSlices(tf.ones((1, 2)), [0], [3, 2]),
     "RaggedTensor": lambda: tf.ragged.constant([[1], [2, 3]]),
     "scalar": lambda: tf.constant(1.0),
+    "variable of eager code": lambda: EAGER_VARIABLE,  # a graph cannot read it
 }
 
 
 # Name -> (a value that has elements while a session runs, the array that it is saved as).
 EAGER = tf.constant([1.0, 2.0])
+EAGER_VARIABLE = tf.Variable(1.0)
 VALUES = {
     "numpy": (np.float64([1, 2]), [1, 2]),
     "number": (2.5, [2.5]),

@@ -75,6 +75,18 @@ def test_xgboost_train_is_recorded(tmp_path):
         assert saved == result[name]["logloss"]
 
 
+def test_the_losses_of_every_round_are_series_and_scores_are_not(tmp_path):
+    script = TRAIN.replace("params = {", 'params = {"eval_metric": ["logloss", "auc"], ')
+    script += "import json; print(json.dumps(result))"
+    result, _ = run(tmp_path, script, interval=5)
+    trial = read(tmp_path)
+    assert trial.series_names() == ["train-logloss", "validation-logloss"]
+    for name in trial.series_names():
+        evaluated, metric = name.split("-")
+        assert [value for _, value in trial.series(name)] == result[evaluated][metric]
+    assert trial.tensor("train-logloss").steps() == [0, 5]
+
+
 def test_the_matrices_of_the_training_are_predicted_and_explained(tmp_path):
     script = (
         TRAIN

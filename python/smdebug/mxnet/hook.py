@@ -91,6 +91,7 @@ class Hook(BaseHook):
         self._steps = self._make_steps()
         self._models = {}  # registered block -> its ModelParameters
         self._watched = {}  # block -> its WatchedBlock, over all registered blocks
+        self._block_names = []  # of the registered ones, without losses
         self._loss_names = []
         self._handles = []  # of the hooks that begin steps
         self._with_gradients = set()  # ids of parameters whose gradients the open step has
@@ -148,6 +149,8 @@ class Hook(BaseHook):
             current_hook.held_by_model(self)
         for each in [block] if is_loss else inside:
             self._watch(each)
+        if not is_loss:
+            self._block_names.append(self._watched[block].name)
         self.mark_edited()
         self._settle()
 
@@ -320,15 +323,15 @@ class Hook(BaseHook):
         return {"losses": "no loss is registered: call hook.register_block(loss_fn)"}
 
     def _why_no_step(self) -> str:
-        if not self._watched:
-            return self.advice
-        names = ", ".join(f"'{watched.name}'" for watched in self._watched.values())
-        if not self._models:
-            return f"only a loss is registered ({names}): call hook.register_block(net) too"
-        return (
-            f"no registered block ({names}) was called to its end: call the net as net(x), not "
-            "net.forward(x)"
-        )
+        if self._block_names:
+            names = ", ".join(map(repr, self._block_names))
+            return (
+                f"no registered block ({names}) was called to its end: call the net as net(x), "
+                "not net.forward(x)"
+            )
+        if self._loss_names:
+            return "only a loss is registered: call hook.register_block(net) too"
+        return self.advice
 
     def _foreign_members(self, collection: Collection) -> list[str]:
         return [
@@ -391,6 +394,7 @@ class Hook(BaseHook):
         super().__setstate__(state)
         self._models = {}
         self._watched = {}
+        self._block_names = []
         self._loss_names = []
 
     def _note_call_in_child(self, block: gluon.Block) -> None:
