@@ -215,6 +215,18 @@ def test_collections_take_layers_variables_and_patterns(out_dir):
     assert trial.tensor_names(collection="relu") == ["second/outputs"]
 
 
+def test_a_layer_of_no_recorded_model_is_named_at_the_end(out_dir, logged):
+    model = made()
+    hook = recorder(out_dir, 1, ["mine"])
+    other = keras.layers.Dense(3, name="other")
+    for layer in (other, model.get_layer("first")):
+        hook.get_collection("mine").add_keras_layer(layer)
+    with hook:
+        fitted(hook, model)
+    said = [each for each in logged if "is in no model that this hook records" in each]
+    assert len(said) == 1 and said[0].startswith("layer 'other' of collection 'mine'")
+
+
 def test_gradients_of_mixed_precision_are_without_the_scale(out_dir):
     keras.utils.set_random_seed(3)
     optimizer = keras.mixed_precision.LossScaleOptimizer(

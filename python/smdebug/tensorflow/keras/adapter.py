@@ -143,6 +143,11 @@ class KerasAdapter:
             each for watched in self._models.values() for each in watched.layer_names.named_layers()
         ]
 
+    def is_foreign(self, layer: Any) -> bool:
+        """Returns whether a layer belongs to none of the recorded models, if there are any."""
+        models = self._models.values()
+        return bool(models) and not any(watched.layer_names.knows(layer) for watched in models)
+
     def layer_name(self, layer: Any) -> str:
         """Returns the name that the tensors of a layer begin with."""
         for watched in self._models.values():

@@ -1,7 +1,7 @@
 """`KerasHook`: a callback that records trainings with Keras."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -67,6 +67,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
     filling_methods: str = "include(pattern), add(variable) or add_keras_layer(layer)"
     # A hook that was unpickled has no adapters and does nothing.
     _keras: KerasAdapter | None = None
+    _foreign: Sequence[str] = ()  # sentences about layers that no recorded model has
     _tapes: "TapeAdapter | None" = None
 
     def _initialize(self, options: HookOptions) -> None:
@@ -276,7 +277,19 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
             )
         return (self._keras and self._keras.why_no_batch()) or self.advice
 
+    def _foreign_layers(self):
+        """Returns a sentence about each layer in a collection that no recorded model has."""
+        return [
+            f"layer '{layer.name}' of collection '{collection.name}' is in no model that this hook "
+            "records: add a layer of the model that is trained"
+            for collection in self._collections.values()
+            for layer, _, _ in getattr(collection, "added_layers", list)()
+            if self._keras.is_foreign(layer)
+        ]
+
     def _report_unrecorded_parts(self) -> None:
+        for text in self._foreign:
+            self._report_mistake(text)
         if self._tapes and self._tapes.has_begun and not self._tapes.has_gradients:
             self._report_end(
                 "tape.gradient was called on no wrapped tape, so that neither losses nor gradients "
@@ -298,6 +311,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         return self._keras.layer_name(layer) if self._keras else layer.name
 
     def _detach(self):
+        self._foreign = self._foreign_layers()
         if self._tapes:
             self._tapes.detach()
         self._sink.close()
