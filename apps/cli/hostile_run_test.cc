@@ -72,6 +72,7 @@ TEST_F(HostileRun, IsShownWithoutWhatATerminalObeys) {
            {"tensor", run_, kEvil, "--json"},
            {"tensor", run_, std::string(kEvil) + "?"},
            {"explain", run_, kEvil},
+           {"explain", run_, std::string(kEvil) + "?"},
            {"explain", run_, kEvil, "--json"},
            {"check", run_},
            {"check", run_, "--json"},
@@ -204,6 +205,7 @@ TEST_F(HostileRun, SaysThatItsIndexIsALink) {
   std::filesystem::create_directory_symlink(outside, run_ + "/index");
   const Spoken spoken = smdebug({"show", run_});
   EXPECT_THAT(spoken.out, HasSubstr("index: a link"));
+  EXPECT_EQ(smdebug({"check", run_}).code, 1);
 }
 
 }  // namespace

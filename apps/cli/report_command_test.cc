@@ -91,6 +91,12 @@ TEST_F(Report, PrintsItsPathWithoutWhatATerminalObeys) {
   EXPECT_TRUE(std::filesystem::exists(page));
 }
 
+TEST_F(Report, NamesARefusedWriterOfTheRun) {
+  std::ofstream(run_ + "/refused.smd") << "unreadable";
+  EXPECT_THAT(smdebug({"report", run_}).err,
+              HasSubstr("also tried to write this run"));
+}
+
 TEST_F(Report, IsPrintedAsJsonWithoutAFile) {
   const Spoken spoken = smdebug({"report", run_, "--json"});
   EXPECT_EQ(spoken.code, 0) << spoken.err;

@@ -328,3 +328,4 @@ def test_an_exception_in_a_rule_is_its_verdict(run, tmp_path):
     done = command_line("check", run, "--rule", f"{path}:Broken")
     assert done.returncode == 1
     assert "what was looked for" in done.stdout + done.stderr
+    assert "nothing to judge" not in done.stdout + done.stderr

@@ -292,3 +292,14 @@ def test_places_are_told_apart(tmp_path):
     assert has_training_ended(str(tmp_path))
     with pytest.raises(SMDebugRuntimeError):
         check_dir_exists(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["index", "collections", "run.json", "progress.json"])
+def test_a_file_of_a_run_that_is_huge_is_damage_and_the_rest_is_readable(tmp_path, name):
+    run = shutil.copytree(GOLDEN / "pytorch_modes" / "run", tmp_path / "run")
+    file = run / name if "." in name else min((run / name).glob("*/*"))
+    with open(file, "ab") as zeros:
+        zeros.truncate(1 << 40)  # takes no space on the disk
+    trial = create_trial(run, timeout=20)
+    assert len(trial.steps()) >= 6
+    assert [damaged for damaged, _ in trial.damage()] == [str(file.relative_to(run))]

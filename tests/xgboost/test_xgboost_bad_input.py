@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xgboost
+from listed_tensors import check_collections_list_what_was_saved
 
 import smdebug.xgboost as smd
 from conftest import BINARY, COLLECTIONS, EVERY_ROUND, binary, rows, train, whole_hook
@@ -231,6 +232,7 @@ def test_collections_list_no_tensor_that_was_skipped(out_dir):
     assert collections["all"].tensor_names == set(trial.tensor_names())
     assert not collections["average_shap"].tensor_names
     assert collections["predictions"].tensor_names == {"predictions"}
+    check_collections_list_what_was_saved(trial)
 
 
 def test_a_pattern_that_makes_no_sense_is_told_by_the_call(out_dir):
