@@ -20,6 +20,9 @@ class LiveOutput {
   LiveOutput(const Console& console, Detail detail, Progress::Style style)
       : console_(console), detail_(detail), progress_(console, detail, style) {}
 
+  // Call before another run is judged, whose findings have causes of their own.
+  void begin_run() { printed_.clear(); }
+
   // Call after each step that was judged.
   void note_step(const StepId& step) { status_.step = step.global; }
 
@@ -51,7 +54,7 @@ class LiveOutput {
   const Console& console_;
   const Detail detail_;
   Progress progress_;
-  std::vector<Verdict> printed_;  // the findings, in their order
+  std::vector<Verdict> printed_;  // the findings of the run, in their order
   LiveStatus status_;
   Step shown_step_ = -1;
   std::size_t shown_fired_ = 0;

@@ -139,6 +139,7 @@ class LaunchedRun {
     if (!monitor) return false;
     note_result("Completed");
     monitor_ = *std::move(monitor);
+    live_.begin_run();
     live_.note(fmt::format("the next model is recorded to '{}'", next));
     return true;
   }

@@ -95,6 +95,16 @@ TEST_F(RunCommandTest, JudgesTheModelsOfAScriptOneAfterTheOther) {
                                 HasSubstr("\"outcome\": \"nothing found\"")));
 }
 
+TEST_F(RunCommandTest, ExplainsNoFindingByThatOfAnotherModel) {
+  record_run(folder_.path("second"), kVanishing);
+  const Spoken spoken = run_training(
+      kVanishing, "mv -T " + folder_.path("second") + " \"$out-model-2\"\n",
+      {"--rule", "VanishingGradient"});
+  const std::string text = "VanishingGradient: IssuesFound";
+  EXPECT_NE(spoken.err.find(text), spoken.err.rfind(text)) << spoken.err;
+  EXPECT_THAT(spoken.err, Not(HasSubstr("can explain it")));
+}
+
 TEST_F(RunCommandTest, DoesNotTakeAnotherRunForTheNextModelOfAKilledOne) {
   record_run(folder_.path("other"), kVanishing);
   const Spoken spoken =
