@@ -184,25 +184,34 @@ def test_a_rule_in_python_judges_while_it_trains(tmp_path):
     assert "epoch 199" not in done.stdout
 
 
+XGBOOST = """
+import numpy, xgboost
+rows = numpy.random.RandomState(0).rand(200, {columns})
+labels = (rows[:, -1] > 0.5).astype(int)
+matrix = xgboost.DMatrix(rows, labels)
+parameters = {{'objective': 'binary:logistic', 'nthread': 1}}
+xgboost.train(parameters, matrix, 30, evals=[(matrix, 'train')], verbose_eval=False)
+"""
+
+
 def test_a_default_rule_that_found_too_little_says_why_it_judged_nothing(tmp_path):
-    leaking = script(
-        tmp_path,
-        "import numpy, xgboost\n"
-        "rows = numpy.random.RandomState(0).rand(200, 5)\n"
-        "labels = (rows[:, 2] > 0.5).astype(int)\n"
-        "matrix = xgboost.DMatrix(rows, labels)\n"
-        "parameters = {'objective': 'binary:logistic', 'nthread': 1}\n"
-        "xgboost.train(parameters, matrix, 30, evals=[(matrix, 'train')], verbose_eval=False)\n",
+    single = script(tmp_path, XGBOOST.format(columns=1))
+    done = smdebug(
+        *("run", "--verbose", "--out", tmp_path / "run", "--", sys.executable, single), cwd=tmp_path
     )
-    done = smdebug("run", "--out", tmp_path / "run", "--", sys.executable, leaking, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+    assert "the model uses a single feature" in done.stderr
+    done = smdebug("run", "--out", tmp_path / "other", "--", sys.executable, single, cwd=tmp_path)
     assert "FeatureImportanceOverweight" in line_of("too little", done)
     assert "DeadRelu" not in done.stderr
-    done = smdebug(
-        *("run", "--verbose", "--out", tmp_path / "verbose", "--", sys.executable, leaking),
-        cwd=tmp_path,
-    )
-    assert "the model uses a single feature" in done.stderr
+
+
+def test_a_feature_that_is_the_label_is_found_if_the_model_uses_no_other(tmp_path):
+    leaking = script(tmp_path, XGBOOST.format(columns=5))
+    done = smdebug("run", "--out", tmp_path / "run", "--", sys.executable, leaking, cwd=tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert "the model uses only 1 of 5 features" in line_of("found", done)
+    assert "leaks the label" in line_of("cause", done)
 
 
 def test_a_trainer_behind_a_shell_script_is_reached(tmp_path):
