@@ -373,12 +373,12 @@ void RuleRunner::judge_step(Judge& judge, Verdict& verdict,
     verdict.steps_judged += judge.count_step(step);
     if (verdict.status == RuleStatus::in_progress) {
       verdict.run = step.run;
-      verdict.step = outcome && *outcome ? (*outcome)->step.value_or(step.step)
-                                         : step.step;
+      verdict.step = step.step;
     }
   }
   judge.has_seen(step);
   if (verdict.status == RuleStatus::in_progress && outcome && *outcome) {
+    verdict.step = (*outcome)->step.value_or(step.step);
     verdict.position = position_in(step, (*outcome)->evidence);
   }
   if (on_finding_) report_finding(verdict, step.run, step.step, outcome);

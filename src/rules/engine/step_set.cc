@@ -4,7 +4,7 @@
 
 namespace smdebug {
 
-bool StepSet::add(Step step) {
+bool StepSet::insert(Step step) {
   const auto after = std::ranges::upper_bound(ranges_, step, {}, &Range::first);
   const auto before = after == ranges_.begin() ? ranges_.end() : after - 1;
   const bool has_before = before != ranges_.end();

@@ -10,9 +10,15 @@ namespace smdebug {
 class StepSet {
  public:
   // Returns whether the step is new.
-  bool add(Step step);
+  bool add(Step step) {
+    if (ranges_.empty() || step != ranges_.back().last + 1) return insert(step);
+    ranges_.back().last = step;
+    return true;
+  }
 
  private:
+  bool insert(Step step);
+
   struct Range {
     Step first, last;
   };
