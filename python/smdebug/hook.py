@@ -425,7 +425,8 @@ class BaseHook(ProfilerCalls):
             seconds = None if timestamp is None else float(as_number("timestamp", timestamp))
         except NotTaken as why:
             return self._skip(_core.scalar_name(name), str(why))
-        self._note_saved(f"save_scalar('{name}')")
+        if not self._has_begun:
+            self._note_saved(f"save_scalar('{name}')")
         if self._session:
             save = self._session.save_scalar
             if isinstance(number, int):
@@ -455,7 +456,8 @@ class BaseHook(ProfilerCalls):
             tensor = as_tensor(tensor_name, self._readable(tensor_value))
         except NotTaken as why:
             return self._skip(tensor_name, str(why))
-        self._note_saved(f"save_tensor('{tensor_name}')")
+        if not self._has_begun:
+            self._note_saved(f"save_tensor('{tensor_name}')")
         if not self._session:
             return
         for collection in filter(None, map(self._collections.get, names)):
@@ -465,10 +467,9 @@ class BaseHook(ProfilerCalls):
 
     def _note_saved(self, call: str) -> None:
         """Notes a value that replaces another one, because no step has begun."""
-        if not self._has_begun:
-            if call in self._saved_by_hand:
-                self._replaced_value = call
-            self._saved_by_hand.add(call)
+        if call in self._saved_by_hand:
+            self._replaced_value = call
+        self._saved_by_hand.add(call)
 
     def _skip(self, tensor_name: str, reason: str) -> None:
         """Reports, in the status and once in the log, that a tensor is not saved."""
