@@ -71,6 +71,19 @@ def train(model, steps, *, seed=0, loss=None, batch=6, on_step=None):
     return losses
 
 
+def record_two_steps(out_dir, **arguments):
+    """Records two steps of a training by a hook with these arguments; returns the verdicts."""
+    import smdebug.pytorch as smd
+
+    every_step = smd.SaveConfig(save_interval=1)
+    hook = smd.Hook(out_dir, save_all=True, save_config=every_step, **arguments)
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    hook.close()
+    return hook.verdicts()
+
+
 # Fires at the first saved step.
 FIRES = ("VanishingGradient", {"threshold": 1e9})
 

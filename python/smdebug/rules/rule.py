@@ -86,6 +86,11 @@ class Rule:
         """
         if self._actions is None:
             raise SMDebugRuntimeError(self._missing_call())
+        if not hasattr(self.base_trial, "wait_for_steps"):
+            raise SMDebugTypeError(
+                f"rule {self.rule_name} takes a trial, found {shown(self.base_trial)}; make one "
+                "with create_trial(path)"
+            )
         self.base_trial.wait_for_steps([step])
         with no_refresh(self.trials):
             self.req_tensors.clear()
