@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -70,6 +71,19 @@ std::optional<bool> find_boolean(std::string_view text) {
 
 std::string count_text(std::uint64_t count, std::string_view singular) {
   return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
+}
+
+std::string names_text(std::span<const std::string> names, std::size_t shown) {
+  std::unordered_set<std::string_view> different;
+  std::string text;
+  for (const std::string& name : names) {
+    if (!different.insert(name).second || different.size() > shown) continue;
+    if (!text.empty()) text += ", ";
+    text += name;
+  }
+  if (different.size() > shown)
+    text += fmt::format(", and {} more", different.size() - shown);
+  return text;
 }
 
 std::optional<CodePoint> first_code_point(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -42,6 +43,10 @@ std::optional<T> find_number(std::string_view text) {
 
 // Returns "1 step", "2 steps", "0 steps".
 std::string count_text(std::uint64_t count, std::string_view singular);
+
+// Returns the first `shown` different names: "a, b, and 3 more".
+std::string names_text(std::span<const std::string> names,
+                       std::size_t shown = 3);
 
 struct CodePoint {
   char32_t value = 0;

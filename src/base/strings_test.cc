@@ -48,6 +48,13 @@ TEST(Plural, IsUsedForAllCountsButOne) {
   EXPECT_EQ(count_text(0, "step"), "0 steps");
 }
 
+TEST(NamesText, NamesEachOfTheFirstOnceAndCountsTheRest) {
+  const std::vector<std::string> names = {"a", "b", "a", "c", "d", "d"};
+  EXPECT_EQ(names_text(names), "a, b, c, and 1 more");
+  EXPECT_EQ(names_text(names, 4), "a, b, c, d");
+  EXPECT_EQ(names_text({}), "");
+}
+
 TEST(IsUtf8, TakesTheLargestAndSmallestOfEachLength) {
   EXPECT_TRUE(is_utf8("\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf"));
   EXPECT_TRUE(is_utf8("\xf0\x90\x80\x80\xf4\x8f\xbf\xbf"));

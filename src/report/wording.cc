@@ -79,14 +79,6 @@ std::string date_text(double wall_seconds) {
       clock.hours().count(), clock.minutes().count(), clock.seconds().count());
 }
 
-std::string names_text(std::span<const std::string> names, std::size_t shown) {
-  const auto first = names.first(std::min(names.size(), shown));
-  std::string text = fmt::format("{}", fmt::join(first, ", "));
-  if (names.size() > shown)
-    text += fmt::format(", and {} more", names.size() - shown);
-  return text;
-}
-
 std::string damage_note(std::size_t files) {
   if (files == 0) return "";
   return fmt::format("; {} of the run {} damaged, 'smdebug show' lists {}",

@@ -25,9 +25,6 @@ std::string shape_text(std::span<const std::int64_t> shape);  // "(64, 10)"
 // not have four digits.
 std::string date_text(double wall_seconds);
 
-// Returns the first `shown` names: "a, b, and 3 more".
-std::string names_text(std::span<const std::string> names, std::size_t shown);
-
 // Returns the end of a message that damage may explain: "; 2 files of the run
 // are damaged, 'smdebug show' lists them". Empty for none.
 std::string damage_note(std::size_t files);

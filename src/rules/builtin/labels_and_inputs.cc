@@ -26,7 +26,6 @@
 #include "rules/builtin/builtin.h"
 #include "rules/engine/coming_facts.h"
 #include "rules/engine/finding.h"
-#include "rules/engine/names_text.h"
 #include "rules/engine/shared_parameters.h"
 
 namespace smdebug {

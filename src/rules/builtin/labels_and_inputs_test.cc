@@ -326,7 +326,7 @@ TEST(LabelsAndInputs, NamesTheInputsThatWereNotMeasured) {
   RuleHarness other("LabelsAndInputs");
   EXPECT_EQ(other.fires_with(10, {facts}), -1);
   EXPECT_THAT(other.finish().message,
-              HasSubstr("not judged: inputs_0, inputs_1, inputs_2 and 1 more: "
+              HasSubstr("not judged: inputs_0, inputs_1, inputs_2, and 1 more: "
                         "not measured"));
 }
 

@@ -26,7 +26,6 @@
 #include "rules/engine/counted_step.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/layer_name.h"
-#include "rules/engine/names_text.h"
 #include "rules/engine/shared_parameters.h"
 #include "rules/measures/parameter_movement.h"
 #include "rules/measures/wiring_fault.h"

@@ -258,7 +258,7 @@ TEST(ParametersNotTrained, NamesAFewParametersAndCountsTheRest) {
   EXPECT_EQ(fires_in(rule, model), 30);
   EXPECT_THAT(rule.verdict().message,
               HasSubstr("18 of 20 trainable parameters have not moved since "
-                        "step 0: Net_0.weight, Net_1.weight, Net_2.weight and "
+                        "step 0: Net_0.weight, Net_1.weight, Net_2.weight, and "
                         "15 more;"));
   EXPECT_EQ(rule.verdict().evidence.size(), 18u);
 }
