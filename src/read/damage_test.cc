@@ -94,6 +94,9 @@ TEST_F(DamageTest, SaysThatTheFilesOfAnOpenStepWereRemoved) {
   const std::vector<Step> newest = {2};
   EXPECT_TRUE(trial->wait_for_steps(newest).ok());
   EXPECT_THAT(trial->damage(), IsEmpty());
+  run_.put_end_marker();
+  EXPECT_THAT(trial->steps(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(trial->damage(), IsEmpty());
 }
 
 TEST_F(DamageTest, ForgetsABrokenIndexFileThatIsRemoved) {

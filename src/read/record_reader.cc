@@ -16,6 +16,7 @@
 #include "format/reduction_tag.h"
 #include "format/string_elements.h"
 #include "format/tensor_record.h"
+#include "read/run_damage.h"
 
 namespace smdebug {
 namespace {
@@ -64,18 +65,10 @@ bool is_tag_of(std::string_view tag, const RunTable& table,
          reduction->tensor_name == name;
 }
 
-// A writer with `max_run_bytes` removes a step's index file before its event
-// file. An index file without its event file is therefore damage.
-bool was_removed(const Storage& storage, const RunTable& table, EntryId id) {
-  const IndexedFile& file = table.file(table.entry(id).file);
-  const auto has_index =
-      storage.exists(index_file_key(file.step, table.worker_name(file.worker)));
-  return has_index.ok() && !*has_index;
-}
-
 Error why_unreadable(const Storage& storage, const RunTable& table, EntryId id,
                      const Error& error) {
-  if (error.code == Error::Code::not_found && was_removed(storage, table, id)) {
+  if (error.code == Error::Code::not_found &&
+      was_removed(storage, table, table.entry(id).file)) {
     return {Error::Code::not_found,
             "its files were removed after the run was listed"};
   }

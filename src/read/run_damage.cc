@@ -195,6 +195,13 @@ std::vector<Damage> damage_beside_index(const Storage& storage) {
   return found;
 }
 
+bool was_removed(const Storage& storage, const RunTable& table, FileId file) {
+  const IndexedFile& index = table.file(file);
+  const auto has_index = storage.exists(
+      index_file_key(index.step, table.worker_name(index.worker)));
+  return has_index.ok() && !*has_index;
+}
+
 std::vector<Damage> damage_of_event_files(const Storage& storage,
                                           const RunTable& table) {
   const auto listed = storage.list(kEventsPrefix);
@@ -211,6 +218,7 @@ std::vector<Damage> damage_of_event_files(const Storage& storage,
       std::string key = table.event_file(file);
       const auto there = bytes_of.find(key);
       if (there == bytes_of.end()) {
+        if (was_removed(storage, table, file)) continue;
         found.push_back({std::move(key), "missing"});
       } else if (there->second < expected.bytes ||
                  (there->second > expected.bytes && expected.ends_file)) {

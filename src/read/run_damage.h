@@ -27,6 +27,11 @@ bool has_published(const Storage& storage);
 // Missing ones are no damage. Reads these files.
 std::vector<Damage> damage_beside_index(const Storage& storage);
 
+// True if the index file of `file` was removed: a writer with `max_run_bytes`
+// removes a step's index file before its event file. An index file without its
+// event file is therefore damage.
+bool was_removed(const Storage& storage, const RunTable& table, FileId file);
+
 // Returns the event files that are missing or do not have the size that the
 // index of a run that is over expects, or the folder of all of them. Lists the
 // files, and reads none: other bytes of the same number show when a value is

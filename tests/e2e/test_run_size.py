@@ -90,6 +90,10 @@ def test_the_step_of_the_first_nan_survives_the_limit_of_a_watched_training(tmp_
         assert "trained to the end" in trained.stdout, trained.stderr
         said, _ = watch.communicate(timeout=120)
         assert watch.returncode == 3, said
+        # To the end of the training, although its only rule fired in step 50; removed steps are no
+        # damage.
+        assert "training  ended" in said
+        assert "damage" not in said
     finally:
         watch.kill()
     check_kept(run, nan=50, after=60)
