@@ -122,7 +122,8 @@ class InitialLoss : public Rule {
     return Error{Error::Code::unsupported,
                  "nothing to judge: the training has no cross entropy with "
                  "a known number of classes as its only loss, or too few saved "
-                 "steps, or its weights were trained before"};
+                 "steps, or its first loss was not saved, or its weights were "
+                 "trained before"};
   }
 
  private:
@@ -162,6 +163,9 @@ class InitialLoss : public Rule {
       }
       worker.is_judged = true;
       if (worker.trained > worker.untrained) continue;
+      // A loss after the first update is not that of the initial weights.
+      const Step first = losses->second.front().step.global;
+      if (worker.first_weights >= 0 && first > worker.first_weights) continue;
       count_judged();
       if (auto found = judge(tensor, losses->second, *guess, name)) {
         return found;
@@ -253,7 +257,8 @@ const RuleFactory kInitialLoss = {
         "the first 'num_steps' saved training steps; or, of more than two "
         "classes, when it is below 0 in all of them and begins near the "
         "negative of that logarithm. A model whose weights "
-        "look trained is not judged.",
+        "look trained, or whose loss before the first update was not saved, is "
+        "not judged.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<InitialLoss>,

@@ -101,6 +101,20 @@ TEST(InitialLoss, IsNotJudgedIfTheWeightsLookTrained) {
   EXPECT_EQ(rule.verdict().message.find("nothing to judge"), 0u);
 }
 
+TEST(InitialLoss, IsNotJudgedIfTheFirstLossCameAfterAnUpdate) {
+  RuleHarness rule("InitialLoss");
+  rule.knows(facts_of(), "worker_0");
+  for (Step step = 0; step < 6; ++step) {
+    StepBuilder built(step);
+    if (step > 0) built.with_scalar("Loss_output_0", high(step));
+    built.with_statistics("Net_fc.weight", thousand(3.5));
+    built.of_shape({50, 20});
+    EXPECT_FALSE(rule.fires_at(built));
+  }
+  rule.finish();
+  EXPECT_EQ(rule.verdict().status, RuleStatus::error);
+}
+
 TEST(InitialLoss, IsNotJudgedWithoutANumberOfClasses) {
   RuleHarness rule("InitialLoss");
   EXPECT_EQ(fires(rule, facts_of("mse_loss"), high), -1);
