@@ -76,6 +76,18 @@ signal.pause()
     assert read(out_dir).steps() == [0, 1]
 
 
+def test_the_step_in_flight_is_published_if_all_of_it_was_captured(tmp_path, out_dir):
+    # The third step would end as a fourth begins.
+    ending = (
+        "for _ in range(3):\n    step()\nos.kill(os.getpid(), signal.SIGTERM)\nsignal.pause()\n"
+    )
+    done = run_script(tmp_path, TRAINING + ending, arguments=[out_dir], check=False)
+    assert done.returncode == -signal.SIGTERM, done.stderr
+    trial = read(out_dir)
+    assert trial.steps() == [0, 1, 2]
+    assert trial.tensor_names(step=2) == trial.tensor_names(step=1)
+
+
 def test_a_terminated_training_can_go_on_in_its_folder(tmp_path, out_dir):
     script = TRAINING + "for _ in range(4):\n    step()\n"
     end = "os.kill(os.getpid(), signal.SIGTERM)\nsignal.pause()\n"
