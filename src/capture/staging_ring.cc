@@ -6,6 +6,17 @@
 
 #include <sys/mman.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define SMD_FINDS_LEAKS 1
+#elif defined(__has_feature)
+#define SMD_FINDS_LEAKS __has_feature(address_sanitizer)
+#else
+#define SMD_FINDS_LEAKS 0
+#endif
+#if SMD_FINDS_LEAKS
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace smdebug {
 namespace {
 
@@ -14,6 +25,22 @@ constexpr std::size_t kPageBytes = 4096;
 // The first word of a gap at the end of the ring, which was too short for the
 // next message; that message is at the beginning.
 constexpr std::uint64_t kGap = ~std::uint64_t{0};
+
+// Messages own documents, which a leak checker finds only in memory that it
+// knows. A thread that was abandoned keeps them until the process ends.
+void show_to_leak_checker([[maybe_unused]] const void* memory,
+                          [[maybe_unused]] std::size_t bytes) {
+#if SMD_FINDS_LEAKS
+  __lsan_register_root_region(memory, bytes);
+#endif
+}
+
+void hide_from_leak_checker([[maybe_unused]] const void* memory,
+                            [[maybe_unused]] std::size_t bytes) {
+#if SMD_FINDS_LEAKS
+  __lsan_unregister_root_region(memory, bytes);
+#endif
+}
 
 }  // namespace
 
@@ -27,11 +54,15 @@ Result<std::unique_ptr<StagingRing>> StagingRing::create(std::size_t bytes) {
   }
   // Only a hint: without huge pages the first use causes more page faults.
   madvise(memory, bytes, MADV_HUGEPAGE);
+  show_to_leak_checker(memory, bytes);
   return std::unique_ptr<StagingRing>(
       new StagingRing(static_cast<std::byte*>(memory), bytes));
 }
 
-StagingRing::~StagingRing() { munmap(base_, bytes_); }
+StagingRing::~StagingRing() {
+  hide_from_leak_checker(base_, bytes_);
+  munmap(base_, bytes_);
+}
 
 // When the reader has released all messages it is idle, and only the writing
 // side can add more. So the writing side may move both positions to the next

@@ -63,6 +63,102 @@ constexpr const char* kPlainLosses =
     "(?:.*[^A-Za-z])?(?:[A-Za-z]*L|l)oss(?:es)?(?![A-Za-z])"
     "(?!.*(?:input|weight|bias|scale))";
 
+Framework make_pytorch() {
+  Framework pytorch;
+  pytorch.name = "pytorch";
+  pytorch.collections = collections({{"weights", kWeights},
+                                     {"biases", kBiases},
+                                     {"gradients", kGradients},
+                                     {"losses", kTorchLosses},
+                                     {"all"},
+                                     {"default"}});
+  pytorch.opt_in_collections =
+      collections({{"buffers", "^buffer/"},
+                   {"optimizer_state", "^optimizer_state/"},
+                   {"learning_rate", "^learning_rate/"},
+                   {"activation_gradients", "^activation_gradient/"},
+                   {"inputs"},
+                   {"outputs"},
+                   {"labels"}});
+  pytorch.exclusive_patterns = {
+      {kWeights, fmt::format("{}.*weight", kTorchParameter)},
+      {kBiases, fmt::format("{}.*bias", kTorchParameter)},
+      {kTorchLosses,
+       fmt::format("^(?!activation_gradient/).*{}", kTorchLosses)}};
+  pytorch.default_saved = {"losses"};
+  pytorch.deviation = Deviation::sample;
+  pytorch.reductions_are_0d = true;
+  return pytorch;
+}
+
+Framework make_xgboost() {
+  Framework xgboost;
+  xgboost.name = "xgboost";
+  xgboost.collections =
+      collections({{"metrics", fmt::format("{}.+-.+$", kNoFeature)},
+                   {"losses", fmt::format("{}{}.+-.+$", kNoFeature, kNoScore)},
+                   {"hyperparameters", "^hyperparameters/.*$"},
+                   {"predictions", "^predictions$"},
+                   {"labels", "^labels$"},
+                   {"feature_importance", "^feature_importance/.*"},
+                   {"average_shap", "^average_shap/"},
+                   {"full_shap", "^full_shap/"},
+                   {"trees", "^trees/.*"},
+                   {"all"},
+                   {"default"}});
+  xgboost.default_saved = {"metrics"};
+  xgboost.default_save_interval = 10;
+  return xgboost;
+}
+
+Framework make_mxnet() {
+  Framework mxnet;
+  mxnet.name = "mxnet";
+  mxnet.collections = collections({{"weights", kWeights},
+                                   {"biases", kBiases},
+                                   {"gradients", kGradients},
+                                   {"losses", ".*loss._(?!input).*output"},
+                                   {"all"},
+                                   {"default"}});
+  mxnet.default_saved = {"losses"};
+  return mxnet;
+}
+
+Framework make_tensorflow() {
+  Framework tensorflow;
+  tensorflow.name = "tensorflow";
+  tensorflow.collections = collections({{"all"},
+                                        {"default"},
+                                        {"weights"},
+                                        {"biases", kBiases},
+                                        {"gradients"},
+                                        {"losses"},
+                                        {"metrics"},
+                                        {"inputs"},
+                                        {"outputs"},
+                                        {"layers"},
+                                        {"sm_metrics"},
+                                        {"optimizer_variables"}});
+  tensorflow.default_saved = {"metrics", "losses", "sm_metrics"};
+  tensorflow.reductions_keep_colon_digits = true;
+  return tensorflow;
+}
+
+Framework make_plain() {
+  Framework plain;
+  plain.name = "plain";
+  plain.collections =
+      collections({{"weights", fmt::format("{}.*weight", kTorchParameter)},
+                   {"biases", fmt::format("{}.*bias", kTorchParameter)},
+                   {"gradients", kGradients},
+                   {"losses", kPlainLosses},
+                   {"metrics"},
+                   {"all"},
+                   {"default"}});
+  plain.default_saved = {"losses"};
+  return plain;
+}
+
 }  // namespace
 
 // --- the frameworks ---
@@ -70,98 +166,27 @@ constexpr const char* kPlainLosses =
 // Frameworks are never destroyed, because sessions may end after main().
 
 const Framework& pytorch_framework() {
-  static const auto& pytorch = *new Framework{
-      .name = "pytorch",
-      .collections = collections({{"weights", kWeights},
-                                  {"biases", kBiases},
-                                  {"gradients", kGradients},
-                                  {"losses", kTorchLosses},
-                                  {"all"},
-                                  {"default"}}),
-      .opt_in_collections =
-          collections({{"buffers", "^buffer/"},
-                       {"optimizer_state", "^optimizer_state/"},
-                       {"learning_rate", "^learning_rate/"},
-                       {"activation_gradients", "^activation_gradient/"},
-                       {"inputs"},
-                       {"outputs"},
-                       {"labels"}}),
-      .exclusive_patterns =
-          {{kWeights, fmt::format("{}.*weight", kTorchParameter)},
-           {kBiases, fmt::format("{}.*bias", kTorchParameter)},
-           {kTorchLosses,
-            fmt::format("^(?!activation_gradient/).*{}", kTorchLosses)}},
-      .default_saved = {"losses"},
-      .deviation = Deviation::sample,
-      .reductions_are_0d = true};
+  static const auto& pytorch = *new Framework(make_pytorch());
   return pytorch;
 }
 
 const Framework& xgboost_framework() {
-  static const auto& xgboost = *new Framework{
-      .name = "xgboost",
-      .collections = collections(
-          {{"metrics", fmt::format("{}.+-.+$", kNoFeature)},
-           {"losses", fmt::format("{}{}.+-.+$", kNoFeature, kNoScore)},
-           {"hyperparameters", "^hyperparameters/.*$"},
-           {"predictions", "^predictions$"},
-           {"labels", "^labels$"},
-           {"feature_importance", "^feature_importance/.*"},
-           {"average_shap", "^average_shap/"},
-           {"full_shap", "^full_shap/"},
-           {"trees", "^trees/.*"},
-           {"all"},
-           {"default"}}),
-      .default_saved = {"metrics"},
-      .default_save_interval = 10};
+  static const auto& xgboost = *new Framework(make_xgboost());
   return xgboost;
 }
 
 const Framework& mxnet_framework() {
-  static const auto& mxnet = *new Framework{
-      .name = "mxnet",
-      .collections = collections({{"weights", kWeights},
-                                  {"biases", kBiases},
-                                  {"gradients", kGradients},
-                                  {"losses", ".*loss._(?!input).*output"},
-                                  {"all"},
-                                  {"default"}}),
-      .default_saved = {"losses"}};
+  static const auto& mxnet = *new Framework(make_mxnet());
   return mxnet;
 }
 
 const Framework& tensorflow_framework() {
-  static const auto& tensorflow =
-      *new Framework{.name = "tensorflow",
-                     .collections = collections({{"all"},
-                                                 {"default"},
-                                                 {"weights"},
-                                                 {"biases", kBiases},
-                                                 {"gradients"},
-                                                 {"losses"},
-                                                 {"metrics"},
-                                                 {"inputs"},
-                                                 {"outputs"},
-                                                 {"layers"},
-                                                 {"sm_metrics"},
-                                                 {"optimizer_variables"}}),
-                     .default_saved = {"metrics", "losses", "sm_metrics"},
-                     .reductions_keep_colon_digits = true};
+  static const auto& tensorflow = *new Framework(make_tensorflow());
   return tensorflow;
 }
 
 const Framework& plain_framework() {
-  static const auto& plain = *new Framework{
-      .name = "plain",
-      .collections =
-          collections({{"weights", fmt::format("{}.*weight", kTorchParameter)},
-                       {"biases", fmt::format("{}.*bias", kTorchParameter)},
-                       {"gradients", kGradients},
-                       {"losses", kPlainLosses},
-                       {"metrics"},
-                       {"all"},
-                       {"default"}}),
-      .default_saved = {"losses"}};
+  static const auto& plain = *new Framework(make_plain());
   return plain;
 }
 

@@ -91,6 +91,12 @@ HWY_INLINE Pair wide(const Pair& x) { return x; }
 // `load` loads kLanes elements from `from`, copies them to `to` depending on
 // kCopy, and returns them as a FloatPair if that is exact, otherwise as a Pair.
 
+// Returns `to + count`; null if nothing is copied, because `to` is null then.
+template <Copy kCopy, typename T>
+HWY_INLINE T* advanced(T* to, std::size_t count) {
+  return kCopy == Copy::none ? nullptr : to + count;
+}
+
 template <Copy kCopy, class D>
 HWY_INLINE hn::Vec<D> load_raw(D d, const hn::TFromD<D>* from,
                                hn::TFromD<D>* to) {
@@ -175,8 +181,9 @@ struct Float64 {
   using Element = double;
   template <Copy kCopy>
   static HWY_INLINE Pair load(const double* from, double* to) {
-    return {load_raw<kCopy>(kDoubles, from, to),
-            load_raw<kCopy>(kDoubles, from + kHalf, to + kHalf)};
+    return {
+        load_raw<kCopy>(kDoubles, from, to),
+        load_raw<kCopy>(kDoubles, from + kHalf, advanced<kCopy>(to, kHalf))};
   }
 };
 
@@ -226,7 +233,8 @@ struct Integer64 {
   static HWY_INLINE Pair load(const T* from, T* to) {
     const hn::ScalableTag<T> integers;
     return {convert(load_raw<kCopy>(integers, from, to)),
-            convert(load_raw<kCopy>(integers, from + kHalf, to + kHalf))};
+            convert(load_raw<kCopy>(integers, from + kHalf,
+                                    advanced<kCopy>(to, kHalf)))};
   }
 
  private:
@@ -399,7 +407,8 @@ HWY_INLINE BlockSums sum_block(const typename Loader::Element* from,
     high.add_if(high_mask(rest), wide(x).high, shifts);
   }
   for (std::size_t i = 0; i < whole; i += kLanes) {
-    const Elements x = Loader::template load<kCopy>(from + i, to + i);
+    const Elements x =
+        Loader::template load<kCopy>(from + i, advanced<kCopy>(to, i));
     add_all(bounds, x);
     low.add(wide(x).low, shifts);
     high.add(wide(x).high, shifts);
@@ -548,7 +557,8 @@ void run(const void* data, std::size_t count, void* destination,
   for (std::size_t i = 0; i < count; i += kBlock) {
     const std::size_t n = std::min(kBlock, count - i);
     if (kCopiesFirst) stream_bytes(from + i, n * sizeof(Element), to + i);
-    add_block<Loader, kBlockCopy>(from + i, n, to + i, running);
+    add_block<Loader, kBlockCopy>(from + i, n, advanced<kBlockCopy>(to, i),
+                                  running);
   }
   if (kCopy == Copy::streaming) hwy::FlushStream();
   running.finish(count);

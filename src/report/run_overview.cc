@@ -1,5 +1,7 @@
 #include "smdebug/report/run_overview.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "smdebug/report/verdict_groups.h"
@@ -174,8 +176,9 @@ std::string cost_text(const RunOverview& overview) {
   if (spent == cost.end()) return "";
   std::string text = seconds_text(spent->second);
   if (const auto steps = cost.find("steps"); steps != cost.end()) {
-    text +=
-        " in " + count_text(static_cast<std::uint64_t>(steps->second), "step");
+    // A damaged file may have any number.
+    const double counted = std::clamp(steps->second, 0.0, 1e15);
+    text += " in " + count_text(static_cast<std::uint64_t>(counted), "step");
   }
   // The first step has costs of its own: of a short run they are the most.
   constexpr double kShortest = 1;
