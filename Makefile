@@ -16,7 +16,7 @@ check: setup
 	@tools/check
 
 long: setup
-	@tools/bootstrap fuzz
+	@tools/bootstrap
 	@tools/test --long
 	@$(MAKE) --no-print-directory zoo
 

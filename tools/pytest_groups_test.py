@@ -19,10 +19,10 @@ def test_a_folder_runs_in_one_interpreter():
     }
 
 
-def test_the_longest_group_comes_first():
+def test_the_longest_group_comes_last():
     groups = pytest_groups.group_files(FILES, times(x=100, y=20, z=3))
-    assert groups[0].name == "a"
-    assert groups[0].seconds == 123
+    assert groups[-1].name == "a"
+    assert groups[-1].seconds == 123
 
 
 def test_a_long_folder_is_split_into_parts_of_about_equal_time():

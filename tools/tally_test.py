@@ -86,3 +86,15 @@ def test_an_installation_that_changes_another_package_is_a_failure(tally, tmp_pa
     assert tally.failures == [f"package: {pip} install changed numpy==1, numpy==2"]
     tally.program.install_beside(tally, [pip], "x.whl")
     assert tally.failed == 1
+
+
+def test_only_ci_begins_nothing_after_its_time_and_notes_it(tally, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    long_ago = tally.program.START - tally.program.LATEST_START_SECONDS - 1
+    monkeypatch.setattr(tally.program, "START", long_ago)
+    assert not tally.leaves_out("x")
+    monkeypatch.setenv("CI", "true")
+    assert tally.leaves_out("asan")
+    monkeypatch.setattr(tally.program, "START", long_ago + 600)
+    assert not tally.leaves_out("tsan")
+    assert tally.left_out == ["asan"]
