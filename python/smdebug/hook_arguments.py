@@ -7,6 +7,7 @@ expected and what was found.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from collections.abc import Iterable
@@ -140,6 +141,12 @@ def shown(value: object) -> str:
     if text and "\n" not in text and len(text) <= 100:
         return text
     return f"an object of type {kind.__module__}.{kind.__qualname__}{shape}"
+
+
+def class_hint(value: object) -> str:
+    """Returns the end of a message that refused `value`, if it is a class and an object of it is
+    meant; empty for anything else."""
+    return f"; pass an object of it, {value.__name__}(...)" if inspect.isclass(value) else ""
 
 
 def _may_have_tensors(value: object, depth: int = 0) -> bool:

@@ -32,6 +32,10 @@ from smdebug.trials import create_trial
             lambda out: smd.Hook(out).register_loss(torch.nn.CrossEntropyLoss),
             r"pass an object of it, CrossEntropyLoss\(...\)",
         ),
+        (
+            lambda out: smd.Hook(out).get_collection("mine").add_module_tensors(torch.nn.ReLU),
+            r"add_module_tensors takes a torch.nn.Module.*pass an object of it, ReLU\(...\)",
+        ),
         (lambda out: smd.Hook.create_from_json_file({}), "the path of a JSON file, found {}"),
     ],
 )

@@ -264,6 +264,8 @@ def test_a_block_that_is_not_registered_is_logged_and_its_collection_ignored(out
     hook.get_collection("mine").add_block_tensors(nn.Dense(3, prefix="stranger_"))
     with pytest.raises(SMDebugTypeError, match="takes a gluon.Block, found 'net'"):
         hook.get_collection("mine").add_block_tensors("net")
+    with pytest.raises(SMDebugTypeError, match=r"pass an object of it, Dense\(...\)"):
+        hook.register_block(nn.Dense)
     Training(hook).steps(2)
     hook.close()
     assert len([text for text in logged if "'stranger'" in text and "register_block" in text]) == 1

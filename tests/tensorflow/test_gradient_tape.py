@@ -592,12 +592,16 @@ def test_only_optimizers_are_wrapped(thing, out_dir):
         smd.KerasHook(out_dir).wrap_optimizer(thing)
 
 
-def test_a_class_in_place_of_a_tape_or_an_optimizer_is_named_with_the_call(out_dir):
+def test_a_class_in_place_of_an_object_is_refused_with_the_call(out_dir):
     hook = smd.KerasHook(out_dir)
-    with pytest.raises(SMDebugTypeError, match=r"call it: tf.GradientTape\(\)"):
+    with pytest.raises(SMDebugTypeError, match=r"pass an object of it, GradientTape\(...\)"):
         hook.wrap_tape(tf.GradientTape)
     with pytest.raises(SMDebugTypeError, match=r"pass an object of it, SGD\(...\)"):
         hook.wrap_optimizer(tf.keras.optimizers.SGD)
+    with pytest.raises(SMDebugTypeError, match=r"pass an object of it, Sequential\(...\)"):
+        hook.register_model(tf.keras.Sequential)
+    with pytest.raises(SMDebugTypeError, match=r"pass an object of it, Dense\(...\)"):
+        hook.get_collection("mine").add_keras_layer(tf.keras.layers.Dense)
 
 
 def test_an_optimizer_that_is_not_wrapped_is_named_with_the_call(out_dir, capfd):

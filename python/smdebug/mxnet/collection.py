@@ -8,7 +8,7 @@ from smdebug.booleans import as_flag
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
 from smdebug.exceptions import SMDebugTypeError
-from smdebug.hook_arguments import shown
+from smdebug.hook_arguments import class_hint, shown
 
 __all__ = ["Collection", "CollectionKeys"]
 
@@ -24,7 +24,9 @@ class Collection(BaseCollection):
         Raises SMDebugTypeError for anything but a block.
         """
         if not isinstance(block, gluon.Block):
-            raise SMDebugTypeError(f"add_block_tensors takes a gluon.Block, found {shown(block)}")
+            raise SMDebugTypeError(
+                f"add_block_tensors takes a gluon.Block, found {shown(block)}{class_hint(block)}"
+            )
         sides = as_flag("inputs", inputs), as_flag("outputs", outputs)
         self.block_tensors().append((block, *sides))
         self.mark_edited()

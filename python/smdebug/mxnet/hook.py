@@ -23,7 +23,7 @@ from smdebug.added_parts import patterns_of_added
 from smdebug.error_isolation import isolate_errors
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
-from smdebug.hook_arguments import checked_choice, encodable, shown
+from smdebug.hook_arguments import checked_choice, class_hint, encodable, shown
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.mxnet import hybridizing, trainers, workers
 from smdebug.mxnet.activations import activation_patterns
@@ -130,7 +130,9 @@ class Hook(BaseHook):
         registered already, by itself or inside of another one.
         """
         if not isinstance(block, gluon.Block):
-            raise SMDebugTypeError(f"register_block takes a gluon.Block, found {shown(block)}")
+            raise SMDebugTypeError(
+                f"register_block takes a gluon.Block, found {shown(block)}{class_hint(block)}"
+            )
         self._warn_if_closed("register_block")
         if not self._session:
             return

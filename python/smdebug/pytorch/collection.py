@@ -8,7 +8,7 @@ from smdebug.booleans import as_flag
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
 from smdebug.exceptions import SMDebugTypeError
-from smdebug.hook_arguments import shown
+from smdebug.hook_arguments import class_hint, shown
 
 __all__ = ["Collection", "CollectionKeys"]
 
@@ -26,6 +26,7 @@ class Collection(BaseCollection):
         if not isinstance(module, nn.Module):
             raise SMDebugTypeError(
                 f"add_module_tensors takes a torch.nn.Module, found {shown(module)}"
+                f"{class_hint(module)}"
             )
         sides = as_flag("inputs", inputs), as_flag("outputs", outputs)
         self.module_tensors().append((module, *sides))

@@ -20,7 +20,7 @@ from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
-from smdebug.hook_arguments import checked_choice, checked_name, encodable, shown
+from smdebug.hook_arguments import checked_choice, checked_name, class_hint, encodable, shown
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.hook_status import HookCost
 from smdebug.pytorch import values
@@ -267,10 +267,8 @@ class Hook(BaseHook):
         is already registered.
         """
         if not isinstance(loss_module, torch.nn.Module) or not is_loss(loss_module):
-            hint = ""
-            if inspect.isclass(loss_module):
-                hint = f"; pass an object of it, {loss_module.__name__}(...)"
-            elif inspect.isroutine(loss_module):
+            hint = class_hint(loss_module)
+            if inspect.isroutine(loss_module):
                 hint = "; save the loss of a function with hook.record_tensor_value('loss', loss)"
             raise SMDebugTypeError(
                 "register_loss takes a loss module such as torch.nn.MSELoss(), found "

@@ -11,7 +11,7 @@ from smdebug.booleans import as_flag
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
 from smdebug.exceptions import SMDebugTypeError
-from smdebug.hook_arguments import shown, wrong_mode
+from smdebug.hook_arguments import class_hint, shown, wrong_mode
 from smdebug.tensorflow import names
 
 __all__ = ["Collection", "CollectionKeys"]
@@ -38,7 +38,9 @@ class Collection(BaseCollection):
         """Adds the inputs, the outputs or both of a layer whose model the hook records. Raises
         SMDebugTypeError if `layer` is not a layer."""
         if not _is_layer(layer):
-            raise SMDebugTypeError(f"add_keras_layer takes a Keras layer, found {shown(layer)}")
+            raise SMDebugTypeError(
+                f"add_keras_layer takes a Keras layer, found {shown(layer)}{class_hint(layer)}"
+            )
         sides = as_flag("inputs", inputs), as_flag("outputs", outputs)
         self.added_layers().append((layer, *sides))
         self.mark_edited()

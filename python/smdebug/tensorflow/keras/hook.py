@@ -11,7 +11,7 @@ from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.array_values import NotTaken
 from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError
-from smdebug.hook_arguments import checked_name, shown
+from smdebug.hook_arguments import checked_name, class_hint, shown
 from smdebug.hook_options import HookOptions
 from smdebug.tensorflow.capture_sink import CaptureContext, CaptureSink, PlanView
 from smdebug.tensorflow.keras.activations import activation_patterns
@@ -102,7 +102,9 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         Raises SMDebugTypeError for anything but a keras.Model.
         """
         if not isinstance(model, keras.Model):
-            raise SMDebugTypeError(f"register_model takes a keras.Model, found {shown(model)}")
+            raise SMDebugTypeError(
+                f"register_model takes a keras.Model, found {shown(model)}{class_hint(model)}"
+            )
         self._warn_if_closed("register_model")
         if self._keras and not self._was_closed:
             self._keras.register(model)
@@ -131,11 +133,10 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         Raises SMDebugTypeError for anything else.
         """
         has_gradients = callable(getattr(optimizer, "apply_gradients", None))
-        is_class = inspect.isclass(optimizer)
-        if is_class or not has_gradients or not hasattr(optimizer, "variables"):
-            hint = f"; pass an object of it, {optimizer.__name__}(...)" if is_class else ""
+        if inspect.isclass(optimizer) or not has_gradients or not hasattr(optimizer, "variables"):
             raise SMDebugTypeError(
-                f"wrap_optimizer takes a Keras optimizer, found {shown(optimizer)}{hint}"
+                f"wrap_optimizer takes a Keras optimizer, found {shown(optimizer)}"
+                f"{class_hint(optimizer)}"
             )
         if self._tapes:
             self._tapes.watch_optimizer(optimizer)

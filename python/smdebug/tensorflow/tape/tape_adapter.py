@@ -4,7 +4,6 @@ A step begins when a watched tape is entered, and lasts until the next step begi
 and the result of `tape.gradient` are recorded when it is called, before the optimizer acts.
 """
 
-import inspect
 import threading
 import weakref
 from collections.abc import Callable
@@ -14,7 +13,7 @@ import tensorflow as tf
 
 from smdebug.array_values import NotTaken
 from smdebug.exceptions import SMDebugTypeError
-from smdebug.hook_arguments import shown
+from smdebug.hook_arguments import class_hint, shown
 from smdebug.tensorflow.capture_sink import CaptureContext
 from smdebug.tensorflow.private_names import is_compilation_known, is_compiled
 from smdebug.tensorflow.replicas import are_replicas_known, current_replica, replica_copies
@@ -78,8 +77,9 @@ class TapeAdapter:
         """Records the use of `tape`, a tf.GradientTape that was not entered yet. Raises
         SMDebugTypeError for anything else."""
         if not tapes.is_tape(tape):
-            hint = "; call it: tf.GradientTape()" if inspect.isclass(tape) else ""
-            raise SMDebugTypeError(f"wrap_tape takes a tf.GradientTape, found {shown(tape)}{hint}")
+            raise SMDebugTypeError(
+                f"wrap_tape takes a tf.GradientTape, found {shown(tape)}{class_hint(tape)}"
+            )
         self.has_wrapped = True
         tapes.watch(tape, self)
 
