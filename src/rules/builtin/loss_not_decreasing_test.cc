@@ -634,6 +634,29 @@ TEST(LossCourse, IsDatedByTheLeapAndNamesTheLearningRateOfIt) {
   EXPECT_EQ(verdict.evidence.front().value, 40.0);
 }
 
+TEST(LossCourse, OfATensorIsDatedByTheLeapToo) {
+  RuleHarness rule("LossNotDecreasing", {{"preset", "tuned"}});
+  Step step = 0;
+  while (step < 100 && !rule.fires_at(loss_at(step, leaping_loss(step)))) {
+    ++step;
+  }
+  EXPECT_GT(step, 12);
+  EXPECT_LT(step, 100);
+  EXPECT_EQ(rule.verdict().step.global, 2);
+}
+
+TEST(LossCourse, OfATensorThatGrewIntoNanIsDatedByTheGrowth) {
+  RuleHarness rule("LossNotDecreasing", {{"preset", "tuned"}});
+  for (Step step = 0; step < 7; ++step) {
+    EXPECT_FALSE(
+        rule.fires_at(loss_at(step, 2 * std::pow(10.0, double(step)))));
+  }
+  rule.fires_at(loss_at(7, std::nan("")));
+  rule.finish();
+  EXPECT_EQ(rule.verdict().status, RuleStatus::issues_found);
+  EXPECT_EQ(rule.verdict().step.global, 1);
+}
+
 TEST(LossCourse, ThatStandsStillAtALowLearningRateNamesIt) {
   const auto judged_at = [](double rate) {
     return Course()

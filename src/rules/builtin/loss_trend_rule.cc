@@ -359,6 +359,7 @@ class LossTrendRule : public Rule {
     finding.message += fmt::format(", after it rose from {:.4g} to {:.4g}",
                                    *loss.first, loss.highest) +
                        rate_text(rate);
+    finding.step = growth.step;
     finding.evidence.insert(finding.evidence.begin(), std::move(growth));
     return finding;
   }
@@ -404,7 +405,10 @@ class LossTrendRule : public Rule {
                       guess->classes, guess->loss);
     }
     set_numbers(answer, evidence);
-    if (answer.kind == Kind::leapt) set_leap(loss, evidence);
+    if (answer.kind == Kind::leapt) {
+      set_leap(loss, evidence);
+      finding.step = evidence.step;
+    }
     const auto rate = worker.rates.at(evidence.step.global);
     if (answer.kind != Kind::constant) finding.message += rate_text(rate);
     set_advice(finding, advice_on(fault_of(answer, rate)));
