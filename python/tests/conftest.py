@@ -71,6 +71,15 @@ def train(model, steps, *, seed=0, loss=None, batch=6, on_step=None):
     return losses
 
 
+@pytest.fixture
+def hook(tmp_path):
+    """A hook for PyTorch that saves every step below `tmp_path / "run"`."""
+    import smdebug.pytorch as smd
+
+    with smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(save_interval=1)) as hook:
+        yield hook
+
+
 def record_two_steps(out_dir, **arguments):
     """Records two steps of a training by a hook with these arguments; returns the verdicts."""
     import smdebug.pytorch as smd

@@ -6,18 +6,9 @@ import torch
 
 import smdebug.pytorch as smd
 from conftest import Net, read, record_two_steps, train
-from smdebug.exceptions import (
-    SMDebugTypeError,
-    SMDebugValueError,
-)
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.trials import create_trial
 from smdebug.valid_configuration import valid_configuration
-
-
-@pytest.fixture
-def hook(tmp_path):
-    with smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(save_interval=1)) as hook:
-        yield hook
 
 
 def test_a_recorded_value_that_no_collection_saves_is_logged_once(hook, tmp_path, capfd):

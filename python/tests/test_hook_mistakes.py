@@ -12,17 +12,7 @@ import torch
 import smdebug.pytorch as smd
 import smdebug.xgboost
 from conftest import Net, read, run_script, train
-from smdebug.exceptions import (
-    SMDebugError,
-    SMDebugTypeError,
-    SMDebugValueError,
-)
-
-
-@pytest.fixture
-def hook(tmp_path):
-    with smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(save_interval=1)) as hook:
-        yield hook
+from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 
 
 @pytest.mark.parametrize(

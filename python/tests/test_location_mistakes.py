@@ -6,15 +6,7 @@ import pytest
 
 import smdebug.pytorch as smd
 from conftest import Net, train
-from smdebug.exceptions import (
-    SMDebugValueError,
-)
-
-
-@pytest.fixture
-def hook(tmp_path):
-    with smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(save_interval=1)) as hook:
-        yield hook
+from smdebug.exceptions import SMDebugValueError
 
 
 def test_a_configuration_that_the_environment_names_and_that_is_missing_is_a_warning(

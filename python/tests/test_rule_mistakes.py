@@ -8,11 +8,7 @@ import torch
 
 import smdebug.pytorch as smd
 from conftest import Net, read, record_two_steps, train
-from smdebug.exceptions import (
-    SMDebugRuntimeError,
-    SMDebugTypeError,
-    SMDebugValueError,
-)
+from smdebug.exceptions import SMDebugRuntimeError, SMDebugTypeError, SMDebugValueError
 from smdebug.rules import Rule, builtin, invoke_rule
 from smdebug.rules.judge import load_judge
 from smdebug.trials import create_trial

@@ -8,19 +8,9 @@ import pytest
 import smdebug.pytorch as smd
 from conftest import read, record_two_steps
 from smdebug.analysis.utils import no_refresh, refresh
-from smdebug.exceptions import (
-    SMDebugError,
-    SMDebugTypeError,
-    SMDebugValueError,
-)
+from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.rules import Rule, builtin, invoke_rule
 from smdebug.trials import create_trial
-
-
-@pytest.fixture
-def hook(tmp_path):
-    with smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(save_interval=1)) as hook:
-        yield hook
 
 
 @pytest.mark.parametrize(
