@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -23,10 +24,13 @@ _ADAPTERS = ("smdebug.pytorch", "smdebug.tensorflow", "smdebug.mxnet", "smdebug.
 
 
 @contextmanager
-def required_framework(adapter: str) -> Iterator[None]:
-    """A context for the imports of `adapter`. If one of them needs a framework that is not
-    installed, raises a ModuleNotFoundError that names the package to install."""
+def required_framework(adapter: str, framework: str) -> Iterator[None]:
+    """A context for the imports of `adapter`, entered when `framework` is imported: the recording
+    of `smdebug run` begins at that moment and imports modules of the adapter, of which none may be
+    half imported. If a framework is not installed, raises a ModuleNotFoundError that names the
+    package to install."""
     try:
+        importlib.import_module(framework)
         yield
     except ModuleNotFoundError as error:
         if error.name not in _FRAMEWORKS:

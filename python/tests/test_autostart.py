@@ -75,6 +75,13 @@ print(json.dumps([losses, named]))
     assert trial.loaded_all_steps
 
 
+def test_a_script_that_imports_smdebug_before_torch_is_recorded(tmp_path, out_dir):
+    script = "from smdebug.pytorch import Hook\n" + TRAINING + "for _ in range(3): step()"
+    done = run(tmp_path, out_dir, script)
+    assert "not recorded" not in done.stderr
+    assert read(out_dir).steps(mode=modes.TRAIN) == [0, 1, 2]
+
+
 def test_outputs_are_saved_as_samples_and_the_run_is_limited(tmp_path, out_dir):
     environment = settings(out_dir, collections=("relu_output", "losses"))
     request = json.loads(environment["SMDEBUG_RUN"])

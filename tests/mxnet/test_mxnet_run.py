@@ -81,6 +81,12 @@ def test_a_script_is_recorded_with_its_modes_losses_and_gradients(tmp_path, word
     assert values[1] < values[0]
 
 
+def test_a_script_that_imports_smdebug_before_mxnet_is_recorded(tmp_path):
+    done, trial = run(tmp_path, text="from smdebug.mxnet import Hook\n" + SCRIPT)
+    assert "not recorded" not in done.stderr
+    assert trial.steps(mode=smd.modes.TRAIN) == [*range(5), 10]
+
+
 @pytest.mark.parametrize("words", [[], ["twice"]])
 def test_a_loss_that_no_block_gives_is_recorded_where_backward_starts(tmp_path, words):
     _, trial = run(tmp_path, "functional", *words)

@@ -66,6 +66,12 @@ def test_fit_evaluate_and_predict_are_recorded_each_in_its_mode(tmp_path, keras)
     assert trial.tensor(gradient).steps(mode=smd.modes.TRAIN) == [0, 2, 4]
 
 
+def test_a_script_that_imports_the_hook_before_keras_is_recorded(tmp_path):
+    imports = "smdebug.tensorflow; smdebug.tensorflow.KerasHook; import keras"
+    trial = launched(tmp_path, "model.fit(x, y, 8, 1, 0)", imports)
+    assert trial.steps(mode=smd.modes.TRAIN) == [0, 2, 4]
+
+
 def test_a_loop_of_train_on_batch_is_recorded(tmp_path):
     trial = launched(tmp_path, "for _ in range(5): model.train_on_batch(x[:8], y[:8])")
     assert trial.tensor("loss").steps(mode=smd.modes.TRAIN) == [0, 2, 4]

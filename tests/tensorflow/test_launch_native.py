@@ -102,6 +102,12 @@ def test_a_script_is_recorded_and_computes_the_same(script, tmp_path, out_dir):
     assert trial.tensor(loss).steps(mode=smd.modes.TRAIN) == [0, 2, 4]
 
 
+def test_a_script_that_imports_the_hook_before_tensorflow_is_recorded(tmp_path, out_dir):
+    first = "import smdebug.autostart\nfrom smdebug.tensorflow import SessionHook\n"
+    run(tmp_path, first + SESSION + PLAIN, out_dir)
+    assert read(out_dir).steps(mode=smd.modes.TRAIN) == [0, 2, 4]
+
+
 def test_the_tapes_of_keras_are_left_to_keras(tmp_path, out_dir):
     run(tmp_path, KERAS, out_dir)
     assert read(out_dir).steps(mode=smd.modes.TRAIN) == [0, 2, 4]

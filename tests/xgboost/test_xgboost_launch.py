@@ -66,6 +66,13 @@ def test_collections_that_xgboost_has_not_are_left_out(tmp_path):
     assert read(tmp_path).tensor_names() == ["train-logloss", "validation-logloss"]
 
 
+def test_a_script_that_imports_smdebug_before_xgboost_is_recorded(tmp_path):
+    script = "from smdebug.xgboost import Hook\n" + TRAIN + "import json; print(json.dumps(result))"
+    _, said = run(tmp_path, script)
+    assert "not recorded" not in said
+    assert read(tmp_path).tensor_names() == ["train-logloss", "validation-logloss"]
+
+
 def test_xgboost_train_is_recorded(tmp_path):
     result, _ = run(tmp_path, TRAIN + "import json; print(json.dumps(result))")
     trial = read(tmp_path)

@@ -7,7 +7,7 @@ from smdebug.required_framework import required_framework
 from smdebug.save_config import SaveConfig, SaveConfigMode
 from smdebug.trials import create_trial
 
-with required_framework("smdebug.mxnet"):
+with required_framework("smdebug.mxnet", "mxnet"):
     from smdebug.mxnet.collection import Collection
     from smdebug.mxnet.hook import Hook
     from smdebug.mxnet.singleton_utils import del_hook, get_hook, set_hook

@@ -7,7 +7,7 @@ from smdebug.required_framework import required_framework
 from smdebug.save_config import SaveConfig, SaveConfigMode
 from smdebug.trials import create_trial
 
-with required_framework("smdebug.pytorch"):
+with required_framework("smdebug.pytorch", "torch"):
     from smdebug.pytorch.collection import Collection
     from smdebug.pytorch.hook import Hook
     from smdebug.pytorch.singleton_utils import del_hook, get_hook, set_hook

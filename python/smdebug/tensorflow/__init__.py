@@ -17,10 +17,11 @@ from smdebug.tensorflow.collection import Collection
 from smdebug.tensorflow.singleton_utils import del_hook, get_hook, set_hook
 from smdebug.trials import create_trial
 
+# hook -> (its module, the framework that it needs)
 _HOOKS = {
-    "KerasHook": "smdebug.tensorflow.keras.hook",
-    "SessionHook": "smdebug.tensorflow.session.hook",
-    "EstimatorHook": "smdebug.tensorflow.session.hook",
+    "KerasHook": ("smdebug.tensorflow.keras.hook", "keras"),
+    "SessionHook": ("smdebug.tensorflow.session.hook", "tensorflow"),
+    "EstimatorHook": ("smdebug.tensorflow.session.hook", "tensorflow"),
 }
 
 __all__ = [
@@ -44,8 +45,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOOKS:
         hint = "; use KerasHook, SessionHook or EstimatorHook" if name == "Hook" else ""
         raise AttributeError(f"module 'smdebug.tensorflow' has no attribute '{name}'{hint}")
-    with required_framework("smdebug.tensorflow"):
-        hook_module = importlib.import_module(_HOOKS[name])
+    module, framework = _HOOKS[name]
+    with required_framework("smdebug.tensorflow", framework):
+        hook_module = importlib.import_module(module)
     value = getattr(hook_module, name)
     globals()[name] = value
     return value

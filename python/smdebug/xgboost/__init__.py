@@ -7,7 +7,7 @@ from smdebug.save_config import SaveConfig, SaveConfigMode
 from smdebug.trials import create_trial
 from smdebug.xgboost.collection import Collection, CollectionKeys
 
-with required_framework("smdebug.xgboost"):
+with required_framework("smdebug.xgboost", "xgboost"):
     from smdebug.xgboost.hook import Hook
     from smdebug.xgboost.singleton_utils import del_hook, get_hook, set_hook
 

@@ -15,6 +15,6 @@ __all__ = ["EstimatorHook", "SessionHook"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    with required_framework("smdebug.tensorflow"):
+    with required_framework("smdebug.tensorflow", "tensorflow"):
         hook_module = importlib.import_module(f"{__name__}.hook")
     return getattr(hook_module, name)
