@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from smdebug import _core
 from smdebug.data_summary import DataSummary
+from smdebug.token_shift import NO_SHIFT
 
 MEASURED_STEPS = 10
 REPORTED_AFTER = (3, 5, MEASURED_STEPS)  # steps
@@ -35,6 +36,7 @@ class LossInput:
     are_outputs_equal: bool = False  # of samples whose targets differ
     outside: float | None = None  # the share of targets that the activation cannot give
     target_range: tuple[float, float] | None = None
+    target_shift: int | None = None  # of token_shift.py
 
 
 class LossSummary:
@@ -68,12 +70,19 @@ class LossSummary:
             equal_outputs=sum(each.are_outputs_equal for each in inputs),
             outside=_least([each.outside for each in inputs]),
             target_range=_hull(ranges),
+            target_shift=_shift([each.target_shift for each in inputs]),
             targets=None if targets is None else targets.facts(),
         )
 
 
 def _same(texts: list[str]) -> str:
     return texts[0] if len(set(texts)) == 1 else ""
+
+
+def _shift(shifts: list[int | None]) -> int | None:
+    """The shift that all steps have whose tokens are known."""
+    known = set(shifts) - {None}
+    return known.pop() if len(known) == 1 and NO_SHIFT not in known else None
 
 
 def _common(shapes: list[list[int] | None]) -> list[int] | None:

@@ -21,6 +21,7 @@ from smdebug.array_summary import (
     share_outside,
 )
 from smdebug.loss_summary import BINARY, ELEMENTWISE, RANGES, LossInput, LossSummary
+from smdebug.token_shift import token_shift
 
 # A cross entropy that is given scores is another function than one that is given probabilities.
 _OF_SCORES = {
@@ -64,6 +65,7 @@ class LossBatch:
     target_shape: list[int]  # as the loss compares them
     activation: str = ""  # the last one of the model; empty: unknown
     hides_targets: bool = False  # whether weights or a mask may hide some from the loss
+    inputs: tuple[Any, ...] = ()  # of the model: arrays of its first samples
 
 
 class MeasuredLoss:
@@ -119,17 +121,20 @@ def _measured(kind: LossKind, batch: LossBatch, given: Any, targets: Any) -> Los
     if batch.activation == "Softmax" and rows.shape[1] == 1 and are_distributions(rows):
         measured.are_outputs_equal = True
     if not batch.hides_targets:
-        _measure_targets(measured, kind, given, targets)
+        _measure_targets(measured, kind, batch, given, targets)
     return measured
 
 
-def _measure_targets(measured: LossInput, kind: LossKind, given: Any, targets: Any) -> None:
+def _measure_targets(
+    measured: LossInput, kind: LossKind, batch: LossBatch, given: Any, targets: Any
+) -> None:
     """Adds what targets tell that the loss counts."""
     if kind.is_sparse:
         labels = targets.reshape(-1, 1)
         rows = rows_of(given)
         if kind.ignored_label is not None and labels.size:
             measured.ignored = float((labels == kind.ignored_label).mean())
+        measured.target_shift = token_shift(batch.inputs, targets, kind.ignored_label)
         measured.are_outputs_equal |= are_equal(rows, labels[: len(rows)])
         return
     samples = samples_of(targets)

@@ -189,6 +189,7 @@ void bind_loss(nb::module_& m) {
              std::string activation, std::string values,
              std::optional<double> ignored, std::uint64_t equal_outputs,
              std::optional<double> outside, std::optional<Range> target_range,
+             std::optional<std::uint64_t> target_shift,
              std::optional<DataFacts> targets) {
             new (self) LossInputFacts{.function = std::move(function),
                                       .steps = steps,
@@ -201,6 +202,7 @@ void bind_loss(nb::module_& m) {
                                       .outside = outside,
                                       .target_low = {},
                                       .target_high = {},
+                                      .target_shift = target_shift,
                                       .targets = std::move(targets)};
             if (!target_range) return;
             self->target_low = target_range->first;
@@ -210,7 +212,8 @@ void bind_loss(nb::module_& m) {
           "target_shape"_a.none() = nb::none(), "activation"_a = "",
           "values"_a = "", "ignored"_a.none() = nb::none(),
           "equal_outputs"_a = 0, "outside"_a.none() = nb::none(),
-          "target_range"_a.none() = nb::none(), "targets"_a.none() = nb::none())
+          "target_range"_a.none() = nb::none(),
+          "target_shift"_a.none() = nb::none(), "targets"_a.none() = nb::none())
       .def_ro("function", &LossInputFacts::function)
       .def_ro("steps", &LossInputFacts::steps)
       .def_ro("shape", &LossInputFacts::shape)
@@ -225,6 +228,7 @@ void bind_loss(nb::module_& m) {
                      if (!self.target_low || !self.target_high) return {};
                      return Range(*self.target_low, *self.target_high);
                    })
+      .def_ro("target_shift", &LossInputFacts::target_shift)
       .def_ro("targets", &LossInputFacts::targets);
   nb::class_<LossFacts>(m, "LossFacts", "The facts of a loss.")
       .def(

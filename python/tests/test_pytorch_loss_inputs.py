@@ -13,6 +13,7 @@ from torch.nn import functional  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 import smdebug.pytorch as smd  # noqa: E402
+from smdebug.loss_summary import LossInput, LossSummary  # noqa: E402
 from smdebug.pytorch.launch import LaunchedHook  # noqa: E402
 from smdebug.pytorch.loss_inputs import LossInputs  # noqa: E402
 
@@ -441,3 +442,75 @@ def test_an_update_that_is_never_saved_still_reports_the_losses(out_dir):
     assert last.losses[0].input.steps == 3
     assert all(module.is_training for module in last.modules)
     assert all(each.updated_by == (0, 0) for each in last.parameters)
+
+
+# --- models of a language ---
+
+
+class Letters(nn.Module):
+    """Predicts tokens from tokens; given targets, it computes its loss itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(30, 8)
+        self.head = nn.Linear(8, 30)
+
+    def forward(self, tokens, targets=None):
+        scores = self.head(self.embed(tokens))
+        if targets is None:
+            return scores
+        return functional.cross_entropy(scores.reshape(-1, 30), targets.reshape(-1))
+
+
+def shift_seen(out_dir, loss_of, hook_class=LaunchedHook):
+    """The shift of the targets in a training whose loss is `loss_of(model, tokens)`."""
+    torch.manual_seed(3)
+    model = Letters()
+    hook = hook_class(out_dir, save_config=smd.SaveConfig(save_interval=1))
+    hook.register_module(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = loss_of(model, torch.randint(30, (6, 22)))
+        if isinstance(hook, LaunchedHook):
+            hook.backward_began("loss", loss, loss)
+        loss.backward()
+        optimizer.step()
+    hook.close()
+    (told,) = read(out_dir).facts()[-1].facts.losses
+    return told.input.target_shift
+
+
+@pytest.mark.parametrize("shift", [0, 1, 2])
+def test_the_shift_of_targets_against_the_tokens_is_seen(out_dir, shift):
+    def loss_of(model, tokens):
+        scores = model(tokens[:, :20])
+        return functional.cross_entropy(scores.mT, tokens[:, shift : 20 + shift])
+
+    assert shift_seen(out_dir, loss_of) == shift
+
+
+def test_targets_among_the_arguments_of_a_model_are_no_tokens(out_dir):
+    assert shift_seen(out_dir, lambda model, tokens: model(tokens[:, :-1], tokens[:, 1:])) == 1
+
+
+def test_labels_of_tokens_have_no_shift(out_dir):
+    def loss_of(model, tokens):
+        return model(tokens, (tokens * 7 + tokens.roll(3, 1)) % 30)
+
+    assert shift_seen(out_dir, loss_of) is None
+
+
+def test_tokens_given_by_name_are_seen(out_dir):
+    def loss_of(model, tokens):
+        return model(tokens=tokens[:, :-2], targets=tokens[:, 2:])
+
+    assert shift_seen(out_dir, loss_of) == 2
+
+
+@pytest.mark.parametrize(("shifts", "seen"), [([None, 2, 2], 2), ([1, 2], None), ([1, -1], None)])
+def test_a_shift_counts_if_all_steps_with_tokens_have_it(shifts, seen):
+    summary = LossSummary("cross_entropy")
+    for shift in shifts:
+        summary.add(LossInput([6, 30], target_shift=shift))
+    assert summary.facts(None).target_shift == seen

@@ -105,6 +105,7 @@ Json to_json(const LossInputFacts& input) {
       {"outside", number_or_null(input.outside)},
       {"target_low", number_or_null(input.target_low)},
       {"target_high", number_or_null(input.target_high)},
+      {"target_shift", Json(input.target_shift)},
       {"targets", input.targets ? to_json(*input.targets) : Json()}};
 }
 
@@ -305,6 +306,9 @@ Status parse_into(const Json& json, LossInputFacts& input) {
   SMD_TRY(input.outside, share_at(json, "outside"));
   SMD_TRY(input.target_low, optional_number_at(json, "target_low"));
   SMD_TRY(input.target_high, optional_number_at(json, "target_high"));
+  if (is_given(json, "target_shift")) {
+    SMD_TRY(input.target_shift, count_at(json, "target_shift"));
+  }
   return parse_optional(json, "targets", input.targets);
 }
 

@@ -44,6 +44,7 @@ RunFacts facts_of_all_kinds() {
   input.outside = 0.25;
   input.target_low = -1;
   input.target_high = 3;
+  input.target_shift = 2;
   DataFacts& labels = input.targets.emplace();
   labels.dtype = "int64";
   labels.steps = 10;

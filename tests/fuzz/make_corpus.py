@@ -343,6 +343,7 @@ def facts_of_loss(**changes) -> dict:
         "outside": None,
         "target_low": -1.5,
         "target_high": "inf",
+        "target_shift": 1,
     }
     return facts(losses=[facts()["losses"][0] | {"input": given | changes}])
 

@@ -153,6 +153,27 @@ def test_a_loss_that_stays_at_that_of_a_guess_is_named(out_dir):
     assert f"{math.log(3):.4g}" in message
 
 
+@pytest.mark.parametrize("shift", [0, 1, 2])
+def test_the_shift_of_targets_against_the_tokens_is_told(out_dir, shift):
+    tokens = random().randint(0, 9, (BATCH, 14)).astype("float32")
+    net = gluon.nn.HybridSequential(prefix="net_")
+    net.add(gluon.nn.Embedding(9, 4), gluon.nn.Dense(9, flatten=False))
+    net.initialize()
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    with smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=1)) as hook:
+        hook.register_block(net)
+        hook.register_block(loss)
+        trainer = gluon.Trainer(net.collect_params(), "sgd")
+        for _ in range(4):
+            with autograd.record():
+                scores = net(mx.nd.array(tokens[:, :12]))
+                value = loss(scores, mx.nd.array(tokens[:, shift : 12 + shift]))
+            value.backward()
+            trainer.step(BATCH)
+    (told,) = smd.create_trial(out_dir).facts()[-1].facts.losses
+    assert told.input.target_shift == shift
+
+
 def test_the_weights_are_the_same_to_the_bit_with_and_without_a_hook(out_dir):
     for hybridize in (False, True):
         runs = [

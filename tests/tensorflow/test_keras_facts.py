@@ -500,3 +500,12 @@ def test_a_layer_that_cannot_be_described_ends_only_the_facts(out_dir, monkeypat
     assert hook.status().error is None
     assert len(read(out_dir).steps()) > 1
     assert "is not described to rules" in caplog.text
+
+
+@pytest.mark.parametrize("shift", [0, 1, 2])
+def test_the_shift_of_targets_against_the_tokens_is_told(out_dir, shift):
+    tokens = random().integers(0, 9, (ROWS, 14))
+    model = keras.Sequential([keras.Input((12,)), L.Embedding(9, 4), L.Dense(9, "softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    (told,) = fitted(out_dir, model, tokens[:, :12], tokens[:, shift : 12 + shift]).losses
+    assert told.input.target_shift == shift

@@ -130,6 +130,9 @@ struct LossInputFacts {
   std::optional<double> outside;
   std::optional<double> target_low;
   std::optional<double> target_high;
+  // In at least 99 % of the places that count, the target at place t is token
+  // t + target_shift of an input: 1 in a model of a language.
+  std::optional<std::uint64_t> target_shift;
   std::optional<DataFacts> targets;  // none: not measured
 
   friend bool operator==(const LossInputFacts&,

@@ -47,6 +47,7 @@ class FirstData:
         self._steps = 0  # that train
         self._seen: set[str] = set()  # names of models and losses that the open step has called
         self._step: int | None = None  # the open one, if it is measured
+        self._last_inputs: tuple[np.ndarray, ...] = ()  # of the model called last, in part
 
     @property
     def reports(self) -> int:
@@ -59,6 +60,7 @@ class FirstData:
         self._step = step if is_measured else None
         if is_measured:
             self._seen.clear()
+            self._last_inputs = ()
             self._steps += 1
 
     def note_model(self, block: gluon.Block, name: str, arguments: Iterable[Any]) -> None:
@@ -100,6 +102,7 @@ class FirstData:
             _logger.debug("what '%s' is given is unknown: %r", name, error)
 
     def _add_inputs(self, block: gluon.Block, name: str, arguments: Iterable[Any]) -> None:
+        self._last_inputs = ()
         for number, argument in enumerate(arguments):
             if not isinstance(argument, NDArray) or len(self._inputs) == _MOST_INPUTS:
                 return
@@ -108,6 +111,7 @@ class FirstData:
             array = _first_samples(argument)
             if array is not None:
                 summary.add(array, list(argument.shape), self._step)
+                self._last_inputs += (array,)
 
     def _add_loss(self, block: gluon.loss.Loss, name: str, arguments: tuple[Any, ...]) -> None:
         kind = loss_kind(block)
@@ -129,6 +133,7 @@ class FirstData:
             shape,
             shape if is_same else list(labels.shape),
             hides_targets=len(arguments) > 2 and arguments[2] is not None,
+            inputs=self._last_inputs,
         )
         measured.add(kind, batch, self._step, are_targets_told=True)
 

@@ -154,9 +154,11 @@ class FactsReport:
         if not self._sees_backward:
             self.note_graph(loss)
 
-    def note_inputs(self, root: Root, arguments: Any) -> None:
+    def note_inputs(self, root: Root, arguments: Any, keywords: Mapping[str, Any]) -> None:
         """Notes the inputs of a call of a root in a saved step."""
-        self.model_inputs.note_call(root, arguments, self._session.step[0])
+        step = self._session.step[0]
+        self.model_inputs.note_call(root, arguments, step)
+        self.loss_inputs.note_model(arguments, keywords, step)
         self.loop.note_call(root)
 
     def note_not_finite(self, loss: torch.Tensor) -> None:

@@ -409,7 +409,7 @@ class Hook(BaseHook):
                 self._continue_step(root)
             if self._switch.is_on:
                 self._watched_roots[root.module].run_input_hook(arguments, keywords)
-                self._facts.note_inputs(root, arguments)
+                self._facts.note_inputs(root, arguments, keywords)
         except Exception as error:
             self._switch.is_on = False
             self._latch("at the beginning of a step", error)

@@ -16,7 +16,7 @@ from smdebug import _core
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
 from smdebug.pytorch.bad_operations import operation_of
-from smdebug.pytorch.loss_inputs import can_read
+from smdebug.pytorch.plain_tensors import can_read
 
 if TYPE_CHECKING:
     from smdebug.pytorch.roots import Root

@@ -17,7 +17,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.compiler import is_compiling
 
 from smdebug import _core
 from smdebug.data_summary import MOST_ELEMENTS
@@ -33,6 +32,8 @@ from smdebug.loss_summary import (
     LossSummary,
 )
 from smdebug.pytorch.data_summary import TensorSummary
+from smdebug.pytorch.input_tokens import InputTokens
+from smdebug.pytorch.plain_tensors import can_read, is_plain
 from smdebug.pytorch.private_names import saved_tensor
 
 _logger = get_logger()
@@ -40,8 +41,6 @@ _logger = get_logger()
 _MOST_PASSES = 4  # backward passes of a step, or calls of loss modules
 _MOST_LOSSES = 8
 _MOST_NODES = 200  # of a graph, from the loss on
-# Devices on which reading a number computes nothing else.
-_DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 # The functions that are recognized, by their node in the graph.
 _KINDS = {
@@ -112,12 +111,18 @@ class LossInputs:
         self._step = -1
         self._steps = 0
         self._passes = 0  # of the step
+        self._tokens = InputTokens()
 
     def is_wanted(self, step: int) -> bool:
         """Whether a further backward pass of this step is measured."""
         if step != self._step:
             return self._steps < MEASURED_STEPS
         return self._passes < _MOST_PASSES
+
+    def note_model(self, arguments: Any, keywords: Mapping[str, Any], step: int) -> None:
+        """Remembers the tokens of a call of a model, whose loss follows."""
+        if self.is_wanted(step):
+            self._tokens.remember(arguments, keywords)
 
     def note_graph(self, loss: torch.Tensor, step: int) -> None:
         """Measures the losses in a graph that starts at `loss`, before its backward pass."""
@@ -205,7 +210,10 @@ class LossInputs:
         measured = _of_node(kind, node, log_softmax)
         if measured is not None:
             reduction, label = _settings_of(node)
-            self._add(key, measured, reduction, label if kind in _WITH_LABELS else None)
+            label = label if kind in _WITH_LABELS else None
+            if kind in _WITH_LABELS and measured.target is not None:
+                measured.target_shift = self._tokens.shift_to(measured.target, label)
+            self._add(key, measured, reduction, label)
 
     def _measure_arguments(
         self, key: tuple[int, str, int], module: Any, given: torch.Tensor, target: torch.Tensor
@@ -391,18 +399,6 @@ def _numbered_losses_in(loss: torch.Tensor) -> list[tuple[str, int, Any, Any]]:
 
 
 # --- the values ---
-
-
-def can_read(tensor: torch.Tensor) -> bool:
-    """Whether reading the elements of the tensor has no effect."""
-    if is_compiling() or tensor.device.type not in _DEVICES:
-        return False
-    return not (tensor.is_cuda and torch.cuda.is_current_stream_capturing())
-
-
-def is_plain(tensor: Any) -> bool:
-    """Whether an operation on the tensor runs at once and in this process only."""
-    return type(tensor) in (torch.Tensor, nn.Parameter) and tensor.layout is torch.strided
 
 
 def _of_node(kind: str, node: Any, log_softmax: Any) -> _Input | None:

@@ -18,7 +18,7 @@ from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
 from smdebug.loss_summary import MEASURED_STEPS
 from smdebug.pytorch.data_summary import TensorSummary
-from smdebug.pytorch.loss_inputs import can_read, is_plain
+from smdebug.pytorch.plain_tensors import can_read, is_plain
 from smdebug.pytorch.shards import class_name
 
 if TYPE_CHECKING:

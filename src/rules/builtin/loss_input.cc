@@ -58,6 +58,8 @@ enum class InputFault {
   targets_out_of_reach,
   batch_softmax,
   other_softmax,
+  tokens_not_shifted,
+  tokens_shifted,
 };
 
 // In the order of `InputFault`.
@@ -132,6 +134,18 @@ const Advice kAdvice[] = {
               "take for the classes: it takes the second one, or the only one",
      .advice = "apply it along dim=1, and move the classes there first if they "
                "are elsewhere: x.movedim(-1, 1)"},
+    {.when = "targets that are the tokens of the input",
+     .cause = "labels that are not shifted: the model can copy its input, and "
+              "the loss falls although it predicts nothing; an autoencoder "
+              "wants this",
+     .advice = "compare the output at each place with the next token: "
+               "logits[:, :-1] with tokens[:, 1:]",
+     .severity = Severity::advice},
+    {.when = "targets that are other tokens than the next ones",
+     .cause = "labels that are shifted twice, such as by the caller and by a "
+              "model that shifts them itself",
+     .advice = "shift the labels once: Transformers shifts the argument "
+               "'labels' of its language models itself"},
     // Those of operations that make a loss not finite, see OperationFacts.
     {.when = "log of 0",
      .cause = "a probability that has become 0, in a loss that takes its "
@@ -261,6 +275,20 @@ std::optional<InputFault> certain_fault(const LossInputFacts& input) {
   return std::nullopt;
 }
 
+// The next token is the target of a model of a language.
+std::optional<InputFault> shift_fault(const LossInputFacts& input) {
+  if (!input.target_shift || input.target_shift == 1) return std::nullopt;
+  return input.target_shift == 0 ? InputFault::tokens_not_shifted
+                                 : InputFault::tokens_shifted;
+}
+
+// Whether the next token is a target. Further losses may predict later ones.
+bool predicts_next_token(const RunFacts& facts) {
+  return std::ranges::any_of(facts.losses, [](const LossFacts& loss) {
+    return loss.input && loss.input->target_shift == 1;
+  });
+}
+
 std::optional<InputFault> fault_of(const LossInputFacts& input,
                                    std::uint64_t num_steps) {
   if (input.steps < num_steps) return std::nullopt;
@@ -355,6 +383,14 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
           "is given the {} of shape {}, and its probabilities do not sum to 1 "
           "over the classes",
           softmax_text(input), shape_text(input.shape));
+    case InputFault::tokens_not_shifted:
+      return "is given targets that are the tokens of the model's input at the "
+             "same places";
+    case InputFault::tokens_shifted:
+      return fmt::format(
+          "is given targets that are the tokens of the model's "
+          "input {} places further on",
+          *input.target_shift);
   }
   return "";
 }
@@ -439,6 +475,18 @@ class LossInput : public Rule {
         return describe(*fault, loss, worker);
       }
     }
+    return judge_shift(facts, worker);
+  }
+
+  std::optional<Finding> judge_shift(const RunFacts& facts,
+                                     std::string_view worker) const {
+    if (predicts_next_token(facts)) return std::nullopt;
+    for (const LossFacts& loss : facts.losses) {
+      if (!loss.input || loss.input->steps < num_steps_) continue;
+      if (const auto fault = shift_fault(*loss.input)) {
+        return describe(*fault, loss, worker);
+      }
+    }
     return std::nullopt;
   }
 
@@ -505,7 +553,8 @@ const RuleFactory kLossInput = {
         "result of a last layer without softmax or sigmoid where it expects "
         "probabilities, scores where it expects log-probabilities, a softmax "
         "over one unit, over the batch or over another dimension than the "
-        "classes, or predictions and targets that broadcast to all pairs. "
+        "classes, predictions and targets that broadcast to all pairs, or "
+        "targets that are tokens of an input but not the next ones. "
         "Fires after 5 steps if all labels are ignored, and after 10 if "
         "all samples have the same output or at least a tenth of the targets "
         "is out of reach of the last activation, as the labels of three "

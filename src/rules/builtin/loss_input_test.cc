@@ -331,6 +331,38 @@ TEST(LossInput, FindsTargetsThatTheActivationCannotGive) {
   EXPECT_FALSE(fires(input));
 }
 
+TEST(LossInput, FindsTokensThatAreNotShiftedByOne) {
+  LossInputFacts input = cross_entropy();
+  RuleHarness twice("LossInput");
+  input.target_shift = 2;
+  EXPECT_EQ(fires_with(twice, input), 4);
+  EXPECT_EQ(twice.verdict().severity, Severity::serious);
+  EXPECT_THAT(twice.verdict().message,
+              HasSubstr("is given targets that are the tokens of the model's "
+                        "input 2 places further on, in each of 3 saved steps"));
+  EXPECT_THAT(twice.verdict().cause, HasSubstr("shifted twice"));
+  RuleHarness never("LossInput");
+  input.target_shift = 0;
+  EXPECT_EQ(fires_with(never, input), 4);
+  EXPECT_EQ(never.verdict().severity, Severity::advice);
+  EXPECT_THAT(never.verdict().cause, HasSubstr("labels that are not shifted"));
+  input.target_shift = 1;
+  EXPECT_FALSE(fires(input));
+}
+
+TEST(LossInput, LetsFurtherLossesPredictLaterTokens) {
+  LossInputFacts next = cross_entropy();
+  next.target_shift = 1;
+  LossInputFacts later = cross_entropy();
+  later.target_shift = 2;
+  RunFacts facts = facts_with(later);
+  facts.losses.push_back({"loss_output_1", next.function, "mean", -100, next});
+  RuleHarness rule("LossInput");
+  rule.knows(facts, "worker_0");
+  EXPECT_FALSE(rule.fires_at(StepBuilder(4).with_scalar("Loss", 1)));
+  EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
+}
+
 TEST(LossInput, NeverJudgesAFunctionThatItDoesNotKnow) {
   for (const char* values : {"probabilities", "scores", ""}) {
     for (const char* activation : {"Softmax", "Sigmoid", "Linear", ""})

@@ -75,11 +75,16 @@ class FirstData:
             found[role][int(number)] = tensor
         for number in range(self._input_count):
             self._add_input(number, found[names.INPUTS].get(number), step)
+        inputs = tuple(
+            array
+            for tensor in found[names.INPUTS].values()
+            if (array := backend.first_samples(tensor, MOST_ELEMENTS)) is not None
+        )
         for output in self._outputs():
             labels = found[names.LABELS].get(output.label)
             predictions = found[names.PREDICTIONS].get(output.prediction)
             if labels is not None and predictions is not None and output.loss.function:
-                self._add_loss(output, labels, predictions, step, are_targets_told)
+                self._add_loss(output, labels, predictions, inputs, step, are_targets_told)
 
     def inputs(self) -> list[_core.DataFacts]:
         """The facts of the inputs so far."""
@@ -130,7 +135,7 @@ class FirstData:
             array, shape = array.reshape(-1, 1), [*shape, 1]
         self._inputs[name][1].add(array, shape, step)
 
-    def _add_loss(self, output, labels, predictions, step, are_targets_told):
+    def _add_loss(self, output, labels, predictions, inputs, step, are_targets_told):
         given = backend.first_samples(predictions, MOST_ELEMENTS)
         targets = backend.first_samples(labels, MOST_ELEMENTS)
         if given is None or targets is None or not given.ndim:
@@ -143,6 +148,7 @@ class FirstData:
             _as_keras_aligns(list(labels.shape), list(predictions.shape)),
             last_activation(self._model, output.prediction),
             self._hides_targets(output),
+            inputs,
         )
         self._losses.setdefault(output.prediction, MeasuredLoss()).add(
             output.loss.of_probabilities() if has_scores else output.loss,

@@ -1,0 +1,64 @@
+"""`InputTokens`: the tokens that a model got, to compare the targets of its loss with them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+
+from smdebug.data_summary import MOST_ELEMENTS
+from smdebug.pytorch.plain_tensors import can_read, is_plain
+from smdebug.token_shift import token_shift
+
+_MOST_INPUTS = 4
+_DTYPES = (torch.int64, torch.int32)
+_MOST_DIMENSIONS = 2
+# In the names of keywords with which a model gets its targets.
+_OF_TARGETS = ("label", "target")
+
+
+class InputTokens:
+    """The tokens of the last call. It keeps no tensor alive."""
+
+    def __init__(self) -> None:
+        self._inputs: list[weakref.ref[torch.Tensor]] = []
+        self._further: list[weakref.ref[torch.Tensor]] = []  # inputs that may be the targets
+
+    def remember(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+        """Remembers the tokens of a call."""
+        named = (
+            value
+            for name, value in keywords.items()
+            if not any(each in name.lower() for each in _OF_TARGETS)
+        )
+        self._inputs = _references((*arguments[:1], *named))
+        self._further = _references(arguments[1:])
+
+    def shift_to(self, targets: torch.Tensor, ignored: int | None) -> int | None:
+        """By how many places the targets are shifted against the remembered tokens: see
+        token_shift."""
+        if not self._inputs or not _can_compare(targets):
+            return None
+        inputs, further = _arrays(self._inputs), _arrays(self._further)
+        return token_shift(inputs, targets.detach().cpu().numpy(), ignored, further)
+
+
+def _references(values: Iterable[Any]) -> list[weakref.ref[torch.Tensor]]:
+    return [weakref.ref(each) for each in islice(filter(_has_tokens, values), _MOST_INPUTS)]
+
+
+def _arrays(references: Iterable[weakref.ref[torch.Tensor]]) -> list[np.ndarray]:
+    tensors = (reference() for reference in references)
+    return [each.detach().cpu().numpy() for each in tensors if _can_compare(each)]
+
+
+def _has_tokens(value: Any) -> bool:
+    return is_plain(value) and value.dtype in _DTYPES and 0 < value.dim() <= _MOST_DIMENSIONS
+
+
+def _can_compare(tensor: torch.Tensor | None) -> bool:
+    return tensor is not None and can_read(tensor) and tensor.numel() <= MOST_ELEMENTS
