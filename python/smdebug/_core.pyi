@@ -1193,10 +1193,10 @@ class LoopFacts:
 
 class RunFacts:
     """
-    The facts of a worker from `step` on: its parameters, optimizers, modules, losses, inputs and loop.
+    The facts of a worker from `step` on: its parameters, optimizers, modules, losses, inputs, loop and training sets.
     """
 
-    def __init__(self, *, parameters: Sequence[ParameterFacts] = [], optimizers: Sequence[OptimizerFacts] = [], modules: Sequence[ModuleFacts] = [], losses: Sequence[LossFacts] = [], inputs: Sequence[DataFacts] = [], loop: LoopFacts = ...) -> None: ...
+    def __init__(self, *, parameters: Sequence[ParameterFacts] = [], optimizers: Sequence[OptimizerFacts] = [], modules: Sequence[ModuleFacts] = [], losses: Sequence[LossFacts] = [], inputs: Sequence[DataFacts] = [], loop: LoopFacts = ..., training_sets: Sequence[str] = []) -> None: ...
 
     @property
     def step(self) -> int: ...
@@ -1218,6 +1218,9 @@ class RunFacts:
 
     @property
     def loop(self) -> LoopFacts: ...
+
+    @property
+    def training_sets(self) -> list[str]: ...
 
     def __eq__(self, arg: RunFacts, /) -> bool: ...
 

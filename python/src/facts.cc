@@ -322,26 +322,30 @@ void bind_facts(nb::module_& m) {
   bind_loop(m);
   nb::class_<RunFacts>(m, "RunFacts",
                        "The facts of a worker from `step` on: its parameters, "
-                       "optimizers, modules, losses, inputs and loop.")
+                       "optimizers, modules, losses, inputs, loop and training "
+                       "sets.")
       .def(
           "__init__",
           [](RunFacts* self, std::vector<ParameterFacts> parameters,
              std::vector<OptimizerFacts> optimizers,
              std::vector<ModuleFacts> modules, std::vector<LossFacts> losses,
-             std::vector<DataFacts> inputs, LoopFacts loop) {
+             std::vector<DataFacts> inputs, LoopFacts loop,
+             std::vector<std::string> training_sets) {
             new (self) RunFacts{0,
                                 std::move(parameters),
                                 std::move(optimizers),
                                 std::move(modules),
                                 std::move(losses),
                                 std::move(inputs),
-                                std::move(loop)};
+                                std::move(loop),
+                                std::move(training_sets)};
           },
           nb::kw_only(), "parameters"_a = std::vector<ParameterFacts>(),
           "optimizers"_a = std::vector<OptimizerFacts>(),
           "modules"_a = std::vector<ModuleFacts>(),
           "losses"_a = std::vector<LossFacts>(),
-          "inputs"_a = std::vector<DataFacts>(), "loop"_a = LoopFacts())
+          "inputs"_a = std::vector<DataFacts>(), "loop"_a = LoopFacts(),
+          "training_sets"_a = std::vector<std::string>())
       .def_ro("step", &RunFacts::step)
       .def_ro("parameters", &RunFacts::parameters)
       .def_ro("optimizers", &RunFacts::optimizers)
@@ -349,6 +353,7 @@ void bind_facts(nb::module_& m) {
       .def_ro("losses", &RunFacts::losses)
       .def_ro("inputs", &RunFacts::inputs)
       .def_ro("loop", &RunFacts::loop)
+      .def_ro("training_sets", &RunFacts::training_sets)
       .def("__eq__", [](const RunFacts& self, const RunFacts& other) {
         return self == other;
       });

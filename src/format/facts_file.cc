@@ -150,6 +150,12 @@ Json to_json(const LoopFacts& loop) {
       {"not_finite_by", operation_json(loop.not_finite_by)}};
 }
 
+Json training_sets_json(const RunFacts& facts) {
+  Json::Array names;
+  for (const std::string& set : facts.training_sets) names.push_back(set);
+  return names;
+}
+
 // --- parsing ---
 
 // Returns the text of a member that may be null.
@@ -185,6 +191,18 @@ Result<std::vector<std::int64_t>> shape_at(const Json& json,
     sizes.push_back(*number);
   }
   return sizes;
+}
+
+Result<std::vector<std::string>> texts_at(const Json& json,
+                                          std::string_view key) {
+  SMD_TRY(const Json::Array* list, json.array_at(key));
+  std::vector<std::string> texts;
+  for (const Json& each : *list) {
+    const std::string* text = each.as_string();
+    if (text == nullptr) return out_of_range(key);
+    texts.push_back(*text);
+  }
+  return texts;
 }
 
 bool is_given(const Json& json, std::string_view key) {
@@ -406,6 +424,9 @@ Result<RunFacts> parse_facts(std::string_view text) {
     if (Status parsed = parse_into(*json.find("loop"), facts.loop); !parsed)
       return std::move(parsed).error().within("loop");
   }
+  if (is_given(json, "training_sets")) {
+    SMD_TRY(facts.training_sets, texts_at(json, "training_sets"));
+  }
   SMD_CHECK_OK(check_positions(facts));
   return facts;
 }
@@ -420,7 +441,8 @@ std::string write_facts_file(const RunFacts& facts) {
                                  {"modules", list_json(facts.modules)},
                                  {"losses", list_json(facts.losses)},
                                  {"inputs", list_json(facts.inputs)},
-                                 {"loop", to_json(facts.loop)}};
+                                 {"loop", to_json(facts.loop)},
+                                 {"training_sets", training_sets_json(facts)}};
   return json.dump(JsonStyle::spaced);
 }
 

@@ -32,6 +32,7 @@ RunFacts facts_of_all_kinds() {
        true}};
   facts.modules = {{"Net", "Net", std::nullopt, {}},
                    {"Net_drop", "Dropout", false, {{"p", 0.5}}}};
+  facts.training_sets = {"validation_0"};
   LossInputFacts input;
   input.function = "mse_loss";
   input.steps = 10;
@@ -131,9 +132,10 @@ TEST(FactsFile, NeedsNoInputsOfModels) {
   EXPECT_EQ(*read, unknown);
 }
 
-TEST(FactsFile, NeedsNoLoop) {
+TEST(FactsFile, NeedsNeitherLoopNorTrainingSets) {
   RunFacts unknown = facts_of_all_kinds();
   unknown.loop = {};
+  unknown.training_sets = {};
   std::string text = write_facts_file(unknown);
   text.erase(text.find(", \"loop\""));
   const auto read = parse_facts_file(text + "}");

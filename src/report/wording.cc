@@ -54,7 +54,7 @@ std::string age_text(double seconds) {
 std::string number_text(double value) { return fmt::format("{:.4g}", value); }
 
 std::string loss_text(double value, Mode mode) {
-  if (mode == Mode::train) return number_text(value);
+  if (mode == Mode::train || mode == Mode::global) return number_text(value);
   return fmt::format("{} ({})", number_text(value), mode_name(mode));
 }
 

@@ -17,7 +17,8 @@ std::string bytes_text(std::uint64_t bytes);  // "12.4 MB", "310 B"
 std::string seconds_text(double seconds);     // "0.35 s", "2 min 05 s"
 std::string age_text(double seconds);         // "3 min ago", "2 days ago"
 std::string number_text(double value);        // four digits: "0.1235"
-// The value of a loss, with its mode unless that is `train`: "0.1235 (EVAL)".
+// The value of a loss, with its mode if the step has one and it is not
+// `train`: "0.1235 (EVAL)".
 std::string loss_text(double value, Mode mode);
 std::string shape_text(std::span<const std::int64_t> shape);  // "(64, 10)"
 

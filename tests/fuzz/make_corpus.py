@@ -371,6 +371,7 @@ FACTS_FILES = {
     "sound": facts(),
     "inputs": facts(inputs=[data(), data(received_by=None, not_finite=None)]),
     "loop": facts(loop=loop()),
+    "training_sets": facts(training_sets=["validation_0"]),
     "loop_no_object": facts(loop=[loop()]),
     "loop_no_such_optimizer": facts(loop=loop(), optimizers=[]),
     "inputs_no_list": facts(inputs=data()),

@@ -66,6 +66,24 @@ def test_collections_that_xgboost_has_not_are_left_out(tmp_path):
     assert read(tmp_path).tensor_names() == ["train-logloss", "validation-logloss"]
 
 
+@pytest.mark.parametrize(
+    ("sets", "told"),
+    [("(x, y), (u, v)", ["validation_0"]), ("(u, v), (x, y)", ["validation_1"]), ("(u, v)", None)],
+)
+def test_the_rows_that_are_trained_on_are_told_whatever_the_name_of_their_set(tmp_path, sets, told):
+    script = (
+        DATA
+        + f"""
+x, y, u, v = x[:40], y[:40], x[40:], y[40:]
+xgboost.XGBClassifier(n_estimators=4, n_jobs=1).fit(x, y, eval_set=[{sets}], verbose=False)
+print("[]")
+"""
+    )
+    run(tmp_path, script)
+    facts = [each.facts.training_sets for each in read(tmp_path).facts()]
+    assert facts == ([told] if told else [])
+
+
 def test_a_script_that_imports_smdebug_before_xgboost_is_recorded(tmp_path):
     script = "from smdebug.xgboost import Hook\n" + TRAIN + "import json; print(json.dumps(result))"
     _, said = run(tmp_path, script)

@@ -201,6 +201,9 @@ struct RunFacts {
   std::vector<LossFacts> losses;
   std::vector<DataFacts> inputs;  // of the models
   LoopFacts loop;
+  // The evaluation sets of XGBoost that are the rows it trains on, whatever
+  // their names: "validation_0".
+  std::vector<std::string> training_sets = {};
 
   friend bool operator==(const RunFacts&, const RunFacts&) = default;
 };

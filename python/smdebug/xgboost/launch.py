@@ -18,6 +18,7 @@ import xgboost
 from xgboost import collective
 from xgboost.callback import CallbackContainer
 
+from smdebug import _core
 from smdebug.autostart import VARIABLE, complain_of
 from smdebug.hook_options import HookOptions
 from smdebug.launched_hook import make_hook
@@ -64,10 +65,17 @@ class LaunchedHook(Hook):
         )
 
     def use_data(
-        self, model: xgboost.Booster, dtrain: xgboost.DMatrix, evaluated: list[xgboost.DMatrix]
+        self,
+        model: xgboost.Booster,
+        dtrain: xgboost.DMatrix,
+        evals: list[tuple[xgboost.DMatrix, str]],
     ) -> None:
         """Takes the rows that the training uses, and the last evaluation set that differs."""
-        others = [matrix for matrix in evaluated if matrix is not dtrain]
+        others = [matrix for matrix, _ in evals if matrix is not dtrain]
+        # xgboost.sklearn evaluates the matrix of fit itself where eval_set has the same objects.
+        same = [name for matrix, name in evals if matrix is dtrain and name != "train"]
+        if same:
+            self._session.set_facts(_core.RunFacts(training_sets=same))
         last = others[-1] if others else None
         if last is not None and self.most_predictions is not None:
             if last.num_row() * _outputs(model) > self.most_predictions:
@@ -166,7 +174,7 @@ class Launch:
         if self._hook.train_data is dtrain:
             return
         try:
-            self._hook.use_data(model, dtrain, [matrix for matrix, _ in evals or []])
+            self._hook.use_data(model, dtrain, evals or [])
         except Exception as error:
             self._container = None
             complain_of(error)

@@ -157,6 +157,7 @@ class LossTrendRule : public Rule {
 
   void on_facts(std::string_view worker, const RunFacts& facts) override {
     workers_[std::string(worker)].guess = guess_of(facts);
+    workers_[std::string(worker)].roles.add(facts);
   }
 
   Outcome on_scalars(std::string_view worker_name,
@@ -266,6 +267,7 @@ class LossTrendRule : public Rule {
 
   struct Worker {
     Losses series, tensors;
+    LossRoles roles;
     // The series of a live run arrive after the tensors of its saved steps, and
     // have the losses before this one. It waits for them, so that the verdict
     // does not depend on when they arrive.
@@ -419,7 +421,7 @@ class LossTrendRule : public Rule {
   // Of XGBoost's metrics, only a loss of the training must fall. That of a
   // validation set, which may rise, is judged if there is no other.
   static bool can_judge(const Worker& worker, std::string_view tensor) {
-    const auto role = role_in_xgboost(tensor);
+    const auto role = worker.roles.in_xgboost(tensor);
     if (!role) return true;
     if (is_error_rate(role->pair)) return false;
     const Losses& losses =

@@ -227,6 +227,7 @@ class NoGeneralization : public Rule {
   void on_facts(std::string_view name, const RunFacts& facts) override {
     Worker& worker = workers_[std::string(name)];
     worker.phases.add(name, facts);
+    roles_.add(facts);
     if (const auto guess = guess_of(facts)) {
       worker.guess = {Reference::Kind::even, guess->loss, guess->classes};
     }
@@ -247,7 +248,7 @@ class NoGeneralization : public Rule {
     for (const Observation* tensor : step.by_selector(0)) {
       SMD_TRY(const auto loss, quantity(*tensor, {Reduction::mean}));
       if (!loss || !std::isfinite(*loss)) continue;
-      const auto role = role_of_loss(tensor->name, step.step.mode);
+      const auto role = roles_.of(tensor->name, step.step.mode);
       if (!role) continue;
       workers_[std::string(tensor->worker)].phases.add(*tensor, step.step,
                                                        *loss, *role);
@@ -422,6 +423,7 @@ class NoGeneralization : public Rule {
   // Of one course with a known guess.
   std::int64_t most_evaluations_ = 0;
   std::map<std::string, Worker, std::less<>> workers_;
+  LossRoles roles_;
 };
 
 }  // namespace

@@ -143,6 +143,7 @@ class Overfit : public Rule {
 
   void on_facts(std::string_view worker, const RunFacts& facts) override {
     phases_.add(worker, facts);
+    roles_.add(facts);
   }
 
   Outcome on_scalars(std::string_view worker,
@@ -188,7 +189,7 @@ class Overfit : public Rule {
   Status add(const RuleStep& step) {
     std::set<std::string_view> judged;  // a tensor counts once
     for (const Observation* tensor : step.by_selector(0)) {
-      const auto role = role_of_loss(tensor->name, step.step.mode);
+      const auto role = roles_.of(tensor->name, step.step.mode);
       if (!role || is_left_out(*tensor, step)) continue;
       SMD_TRY(const auto loss, quantity(*tensor, {Reduction::mean}));
       if (!loss || !std::isfinite(*loss)) continue;
@@ -278,6 +279,7 @@ class Overfit : public Rule {
   bool passes_new_best_;
   TensorSelector selector_;
   EvaluationPhases phases_;
+  LossRoles roles_;
   std::map<std::string, Course> courses_;  // by `Evaluation::key`
 };
 

@@ -247,6 +247,20 @@ TEST(Overfit, PairsTheLossesOfXgboostByTheirNames) {
   EXPECT_THAT(rule.verdict().message, HasSubstr("test-logloss: the mean"));
 }
 
+TEST(Overfit, TakesTheSetThatIsTrainedOnForTrainingWhateverItsName) {
+  for (const bool are_sets_known : {false, true}) {
+    RuleHarness rule("Overfit");
+    RunFacts facts;
+    if (are_sets_known) facts.training_sets = {"validation_0"};
+    rule.knows(facts, "worker_0");
+    rule.fires_at(StepBuilder({0, Mode::global, 0})
+                      .with_scalar("validation_0-logloss", 0.5)
+                      .with_scalar("validation_1-logloss", 0.6));
+    EXPECT_EQ(rule.finish().status,
+              are_sets_known ? RuleStatus::issues_found : RuleStatus::error);
+  }
+}
+
 TEST(Overfit, JudgesOnlyTheTensorsThatItsPatternFinds) {
   RuleHarness rule("Overfit", {{"tensor_regex", "^mine$"}});
   rule.fires_at(StepBuilder({0, Mode::train, 0})

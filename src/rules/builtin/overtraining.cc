@@ -126,6 +126,7 @@ class Overtraining : public Rule {
 
   void on_facts(std::string_view worker, const RunFacts& facts) override {
     phases_.add(worker, facts);
+    roles_.add(facts);
   }
 
   Outcome on_scalars(std::string_view worker,
@@ -202,7 +203,7 @@ class Overtraining : public Rule {
     std::ignore = phases_.begin_step(step.step);
     std::map<std::string, StepLoss> training, validation;
     for (const Observation* tensor : step.by_selector(0)) {
-      auto role = role_of_loss(tensor->name, step.step.mode);
+      auto role = roles_.of(tensor->name, step.step.mode);
       if (!role) continue;
       SMD_TRY(const auto loss, quantity(*tensor, {Reduction::mean}));
       if (!loss) continue;
@@ -260,6 +261,7 @@ class Overtraining : public Rule {
   std::map<std::string, LossCourse> training_;    // by pair
   std::map<std::string, LossCourse> validation_;  // by tensor name
   EvaluationPhases phases_;
+  LossRoles roles_;
   std::map<std::string, Evaluations> of_series_;  // by `Evaluation::key`
   std::uint64_t seen_ = 0;
 };

@@ -53,4 +53,24 @@ std::optional<LossRole> role_of_loss(std::string_view name, Mode mode) {
                   std::string(name)};
 }
 
+void LossRoles::add(const RunFacts& facts) {
+  training_sets_.insert(facts.training_sets.begin(), facts.training_sets.end());
+}
+
+std::optional<LossRole> LossRoles::of(std::string_view name, Mode mode) const {
+  if (mode == Mode::global) {
+    if (auto role = in_xgboost(name)) return role;
+  }
+  return role_of_loss(name, mode);
+}
+
+std::optional<LossRole> LossRoles::in_xgboost(std::string_view name) const {
+  const std::size_t dash = name.find('-');
+  if (dash != name.npos && training_sets_.contains(name.substr(0, dash))) {
+    return LossRole{LossRole::Part::training,
+                    std::string(name.substr(dash + 1))};
+  }
+  return role_in_xgboost(name);
+}
+
 }  // namespace smdebug

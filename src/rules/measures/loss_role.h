@@ -6,10 +6,12 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
 #include "smdebug/core/mode.h"
+#include "smdebug/core/run_facts.h"
 
 namespace smdebug {
 
@@ -31,6 +33,21 @@ std::optional<LossRole> role_of_loss(std::string_view name, Mode mode);
 // "validation-x"; none for another name. All of them belong to one objective,
 // which the training minimizes.
 std::optional<LossRole> role_in_xgboost(std::string_view name);
+
+// The roles of the losses of a run whose facts may tell which evaluation sets
+// of XGBoost are the rows that it trains on. A name is a weaker sign: the first
+// set of xgboost.sklearn is called "validation_0" whatever it is.
+class LossRoles {
+ public:
+  void add(const RunFacts& facts);
+
+  // As the functions above.
+  std::optional<LossRole> of(std::string_view name, Mode mode) const;
+  std::optional<LossRole> in_xgboost(std::string_view name) const;
+
+ private:
+  std::set<std::string, std::less<>> training_sets_;
+};
 
 // Whether XGBoost's metric of that name ("error", "merror", "error@0.7") is a
 // share of wrong decisions, which may stay equal while the loss falls.
