@@ -1,6 +1,8 @@
 """Every kind of value that a script may save by name with TensorFlow: it is saved with its
 elements, or skipped and logged once, and never raises into the training."""
 
+import functools
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -76,6 +78,9 @@ SAVED = {
     "number": (lambda: 2.5, [2.5]),
     "numpy": (lambda: np.asarray(ROWS), ROWS),
 }
+_NUMBERS = "float16 float32 float64 int16 int32 int64 uint8 uint16 uint32 complex64 complex128"
+for _name in _NUMBERS.split():
+    SAVED[_name] = (functools.partial(tf.cast, [1, 2], _name), [1, 2])
 VARIABLE = tf.Variable(ROWS)
 KERAS_VARIABLE = tf.keras.layers.Dense(2, kernel_initializer="ones")
 KERAS_VARIABLE.build((None, 1))
