@@ -6,8 +6,6 @@ import pytest
 from conftest import Training, make_net, mx, smd
 
 STEPS = 7
-# MXNet's word on its calls with the outputs of operators, in graphs with static memory.
-EXPERIMENTAL = "register_op_hook is experimental when static_alloc"
 
 
 def trained(out_dir=None, hybridize=None, context=None, **options):
@@ -39,7 +37,7 @@ def test_weights_are_the_same_bits_with_and_without_the_hook(
         plain = trained(hybridize=hybridize, context=context)
     with warned() as texts:
         watched = trained(out_dir, hybridize, context, **options)
-    assert {text for text in texts - usual if EXPERIMENTAL not in text} == set()
+    assert texts - usual == set()
     assert plain.keys() == watched.keys()
     for name in plain:
         np.testing.assert_array_equal(plain[name], watched[name])

@@ -9,6 +9,7 @@ the outputs of its operators to a callback (`register_op_hook`). Other steps run
 from __future__ import annotations
 
 import ctypes
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -28,6 +29,17 @@ from smdebug.mxnet.graph_points import Call, op_hook_names, value_at, with_point
 _logger = get_logger()
 
 Isolate = Callable[[str], AbstractContextManager[None]]
+
+# MXNet prints it in a call of the script's, about a callback that the script has not asked for. The
+# values that the callback gets are tested against those without static memory.
+_WARNING = "register_op_hook is experimental when static_alloc"
+
+
+def _silence_warning() -> None:
+    # Each filter that is added makes Python repeat warnings that are printed once.
+    patterns = (each[1] for each in warnings.filters if each[1] is not None)
+    if not any(getattr(each, "pattern", each) == _WARNING for each in patterns):
+        warnings.filterwarnings("ignore", _WARNING, UserWarning)
 
 
 class Graphs:
@@ -133,6 +145,7 @@ class GraphTap:
         self._needed = None
         if wants:
             self._arrays = defaultdict(list)
+            _silence_warning()
             block.register_op_hook(self._on_operator)
         elif self._is_ours():
             block.register_op_hook(None)
