@@ -234,6 +234,7 @@ class ConfiguredHook:
                 self.get_collection(name)
         self._count_edits()
         self._report_empty_ranges()
+        self._report_misplaced_attributes()
         self._report_misspelled_collections()
         try:
             self._use(self._core_configuration(names))
@@ -310,9 +311,18 @@ class ConfiguredHook:
         for collection in self._collections.values():
             if collection.save_config not in (None, self._save_config):
                 texts += empty_ranges(f"collection '{collection.name}'", collection.save_config)
-        texts += misplaced_attributes("save_config", self._save_config)
+        for text in texts:
+            self._report_mistake(text)
+
+    def _report_misplaced_attributes(self) -> None:
+        """Reports each attribute that the script has set and that looks like a setting."""
+        texts = misplaced_attributes("save_config", self._save_config)
+        texts += misplaced_attributes("reduction_config", self._reduction_config)
         for collection in self._collections.values():
-            texts += misplaced_attributes(f"collection '{collection.name}'", collection)
+            name = f"collection '{collection.name}'"
+            texts += misplaced_attributes(name, collection)
+            if collection.save_config is not self._save_config:
+                texts += misplaced_attributes(f"the save_config of {name}", collection.save_config)
         texts += misplaced_attributes("the hook", self, _SETTINGS)
         for text in texts:
             self._report_mistake(text)

@@ -326,6 +326,9 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
         elif is_unused and self._replaced_value:
             text = "run '%s': of the values of %s, only the last one is saved: %s"
             _logger.warning(text, self.out_dir, self._replaced_value, self._reason_of_no_step())
+        if was_active:
+            with self._isolate("the last look at the settings"):
+                self._report_misplaced_attributes()
         if self._has_begun and was_active:
             with self._isolate("the last look at the configuration"):
                 self._report_empty_collections()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from smdebug._core import ModeKeys
+from smdebug.hook_arguments import shown
 from smdebug.unknown_arguments import SAVE_CONFIG_ARGUMENTS
 
 if TYPE_CHECKING:
@@ -163,10 +164,11 @@ def misplaced_attributes(
     set any other attribute."""
     known = settings or [name for name in dir(type(config)) if not name.startswith("_")]
     texts = []
-    for name in vars(config) if config is not None else ():
+    for name, value in vars(config).items() if config is not None else ():
         hint = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
         if name in SAVE_CONFIG_ARGUMENTS:
-            hint = [f"save_config = SaveConfig({name}=...)"]
+            argument = shown(value) if isinstance(value, (int, list, tuple)) else "..."
+            hint = [f"save_config = SaveConfig({name}={argument})"]
         if hint and not name.startswith("_"):
             texts.append(f"{subject} has no setting '{name}', which is ignored; use {hint[0]}")
     return texts

@@ -171,6 +171,27 @@ def test_a_misspelled_setting_of_a_hook_is_logged_once(hook, capfd, name, remedy
     assert len(said) == 1 and "my_note" not in logged
 
 
+def test_a_setting_that_is_misspelled_after_the_first_step_is_logged_at_the_end(hook, capfd):
+    model, losses = Net(), hook.get_collection("losses")
+    hook.register_module(model)
+    train(model, 1)
+    hook.save_al = True
+    losses.save_interval = 1
+    train(model, 1)
+    assert "has no setting" not in capfd.readouterr().err
+    hook.close()
+    logged = capfd.readouterr().err
+    assert "the hook has no setting 'save_al', which is ignored; use save_all" in logged
+    assert "use save_config = SaveConfig(save_interval=1)" in logged
+
+
+def test_a_misspelled_setting_is_logged_although_no_step_was_recorded(hook, capfd):
+    hook.get_collection("losses").include_rege = ["loss"]
+    hook.close()
+    logged = capfd.readouterr().err
+    assert logged.count("'losses' has no setting 'include_rege', which is ignored; use inclu") == 1
+
+
 def test_a_training_after_close_is_logged_once_when_the_hook_is_closed_again(tmp_path, capfd):
     hook, model = smd.Hook(tmp_path / "run"), Net()
     hook.register_module(model)
@@ -472,6 +493,8 @@ def test_a_setting_of_another_object_is_logged_with_the_way_to_set_it(tmp_path, 
     hook.get_collection("weights").save_interval = 5
     hook.get_collection("biases").saveconfig = every_step
     hook.get_collection("biases").owner = "me"
+    hook.get_collection("losses").save_config = smd.SaveConfig()
+    hook.get_collection("losses").save_config.end_stepp = 2
     every_step.save_intervall = 2
     model = Net()
     hook.register_module(model)
@@ -480,9 +503,11 @@ def test_a_setting_of_another_object_is_logged_with_the_way_to_set_it(tmp_path, 
     logged = capfd.readouterr().err
     for text in (
         "collection 'weights' has no setting 'save_interval', which is ignored; "
-        "use save_config = SaveConfig(save_interval=...)",
+        "use save_config = SaveConfig(save_interval=5)",
         "collection 'biases' has no setting 'saveconfig', which is ignored; use save_config",
         "save_config has no setting 'save_intervall', which is ignored; use save_interval",
+        "the save_config of collection 'losses' has no setting 'end_stepp', which is ignored; use "
+        "end_step",
     ):
         assert logged.count(text) == 1
     assert "owner" not in logged
