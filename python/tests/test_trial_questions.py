@@ -93,8 +93,9 @@ def test_a_trial_that_cannot_be_asked_for_says_so(tmp_path):
     with pytest.raises(SMDebugValueError, match="path"):
         create_trial("  ")
     for bad in (7, (1, 2, 3)):
-        with pytest.raises(AssertionError, match="range_steps"):
+        with pytest.raises(AssertionError, match=r"range_steps .* such as \(0, 100\)") as raised:
             create_trial(tmp_path, range_steps=bad)
+        assert isinstance(raised.value, SMDebugValueError)
 
 
 def test_waiting_for_steps_ends_with_the_timeout(open_run):

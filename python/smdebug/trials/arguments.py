@@ -14,6 +14,10 @@ from smdebug.hook_arguments import pattern_hint, shown, wrong_mode
 _LARGEST_STEP = 2**63 - 1
 
 
+class InvalidRange(SMDebugValueError, AssertionError):
+    """`range_steps` is no range. Also an AssertionError, which the original raises."""
+
+
 def checked_path(path: Any) -> str:
     """`path`, of a run, as text without blanks around it. Raises SMDebugTypeError if it is not a
     path of text and SMDebugValueError if it is empty."""
@@ -86,7 +90,7 @@ def checked_query(step: Any, mode: Any, worker: Any) -> tuple[int, ModeKeys, str
 
 def checked_range(range_steps: Any) -> tuple[int | None, int | None]:
     """(first, end) of `range_steps`; either may be None. Raises SMDebugTypeError for text and
-    AssertionError for an invalid range."""
+    InvalidRange for an invalid range."""
     if range_steps is None:
         return None, None
     if isinstance(range_steps, (str, bytes)):
@@ -94,15 +98,17 @@ def checked_range(range_steps: Any) -> tuple[int | None, int | None]:
             f"range_steps must be a pair of steps such as (0, 100), found {range_steps!r}"
         )
     if not isinstance(range_steps, (tuple, list)) or len(range_steps) != 2:
-        raise AssertionError(f"range_steps is a pair (first, end), found {range_steps!r}")
+        raise InvalidRange(
+            f"range_steps is a pair (first, end) such as (0, 100), found {range_steps!r}"
+        )
     first, end = range_steps
     for bound in (first, end):
         if bound is not None and (not isinstance(bound, int) or bound < 0):
-            raise AssertionError(
+            raise InvalidRange(
                 f"range_steps takes whole numbers of 0 or more, found {range_steps!r}"
             )
     if end is not None and end <= (first or 0):
-        raise AssertionError(f"range_steps must not be empty, found {range_steps!r}")
+        raise InvalidRange(f"range_steps must not be empty, found {range_steps!r}")
     return first, end
 
 

@@ -52,9 +52,9 @@ def create_trial(
 
     Raises SMDebugError with the code "not_found" if no run appears in time, MissingCollectionFiles
     for a run that ended before every worker wrote its collections file, SMDebugTypeError for a path
-    of another type and for text as `range_steps`, AssertionError for an invalid range of steps, and
-    SMDebugNotImplementedError for `profiler=True` and for addresses in S3, which cannot be read
-    yet.
+    of another type and for text as `range_steps`, SMDebugValueError for an invalid range of steps
+    (also an AssertionError, which the original raises), and SMDebugNotImplementedError for
+    `profiler=True` and for addresses in S3, which cannot be read yet.
     """
     path = path if path is not None else out_dir
     if path is None:
