@@ -159,6 +159,24 @@ def test_an_adapter_without_its_framework_names_the_package_to_install(imported,
     assert "smdebug.trials" in text
 
 
+@pytest.mark.parametrize(
+    "name, hint",
+    [
+        ("Hook", "use smdebug.pytorch.Hook, smdebug.tensorflow.KerasHook, "),
+        ("create_trial", "use from smdebug.trials import create_trial"),
+        ("Rule", "use from smdebug.rules import Rule"),
+    ],
+)
+def test_a_name_that_another_module_has_is_refused_with_the_place_to_import_it_from(name, hint):
+    with pytest.raises(AttributeError, match=f"'smdebug' has no attribute '{name}'; {hint}"):
+        getattr(smdebug, name)
+    with pytest.raises(ImportError, match=f"cannot import '{name}' from 'smdebug'; {hint}"):
+        exec(f"from smdebug import {name}")
+    assert not hasattr(smdebug, name)
+    with pytest.raises(ImportError, match="cannot import name 'nosuch'"):
+        exec("from smdebug import nosuch")
+
+
 def test_the_import_of_the_profiler_says_what_to_use_instead():
     for module in ("smdebug.profiler.analysis.utils", "smdebug.profiler.python_profiler"):
         with pytest.raises(ModuleNotFoundError, match="has no profiler yet.*torch.profiler"):
