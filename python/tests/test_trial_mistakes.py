@@ -162,3 +162,26 @@ def test_an_argument_that_a_query_needs_is_named_with_its_values(tmp_path):
     with pytest.raises(SMDebugTypeError, match="tensor needs the argument 'tname', one of those"):
         trial.tensor()
     assert tensor.value(step_num=0).shape == (6, 8)
+
+
+TRAIN = smd.modes.TRAIN
+
+
+@pytest.mark.parametrize(
+    "query, text",
+    [
+        (lambda t: t.reduction_value("mean", 1), r"step comes first.*reduction_value\(1, 'mean'\)"),
+        (lambda t: t.reduction_value(1, "abs_mean"), "use 'mean' with abs=True"),
+        (lambda t: t.reduction_value(1, "abs_l2_norm"), "use 'l2' with abs=True"),
+        (lambda t: t.values(1), r"values\(\) takes a mode and no step, found 1; use value\(1\)"),
+        (lambda t: t.shapes(1), r"shapes\(\) takes a mode and no step, found 1; use shape\(1\)"),
+        (lambda t: t.value(TRAIN, 1), r"the step comes first, .*; use \(1, modes.TRAIN\)"),
+        (lambda t: t.shape(TRAIN, 1), r"the step comes first, .*; use \(1, modes.TRAIN\)"),
+    ],
+)
+def test_swapped_arguments_of_a_tensor_are_refused_in_their_order(tmp_path, query, text):
+    record_two_steps(tmp_path / "run")
+    tensor = read(tmp_path / "run").tensor("Net_fc1.weight")
+    with pytest.raises((SMDebugTypeError, SMDebugValueError), match=text):
+        query(tensor)
+    assert tensor.value(1, None).shape == tensor.values()[1].shape

@@ -85,7 +85,22 @@ def checked_query(step: Any, mode: Any, worker: Any) -> tuple[int, ModeKeys, str
             f"worker is the name of a worker such as 'worker_0', found {shown(worker)}"
         )
         raise error
+    if isinstance(step, ModeKeys):
+        raise SMDebugTypeError(
+            f"the step comes first, then the mode, found ({step}, {shown(mode)}); use "
+            f"({shown(mode)}, modes.{step.name})"
+        )
     return checked_step(step), checked_mode(mode), worker
+
+
+def checked_mode_of_all(mode: Any, method: str, of_one_step: str) -> ModeKeys:
+    """`checked_mode(mode)` of a method that takes no step, and `of_one_step`, which does. Raises
+    SMDebugValueError for a step too."""
+    if isinstance(mode, int) and not isinstance(mode, ModeKeys):
+        raise SMDebugValueError(
+            f"{method}() takes a mode and no step, found {mode}; use {of_one_step}({mode})"
+        )
+    return checked_mode(mode)
 
 
 def checked_range(range_steps: Any) -> tuple[int | None, int | None]:

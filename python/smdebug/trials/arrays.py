@@ -40,6 +40,9 @@ def checked_reduction(reduction_name: str) -> str:
     """The short name of a reduction: "l2" for "l2_norm". Raises SMDebugValueError for a name that
     no reduction has."""
     name = str(reduction_name).removesuffix(_NORM_SUFFIX)
+    plain = name.removeprefix("abs_")
+    if name != plain and plain in _REDUCTIONS:
+        raise SMDebugValueError(f"no reduction '{reduction_name}'; use '{plain}' with abs=True")
     if name not in _REDUCTIONS:
         raise SMDebugValueError(
             f"no reduction '{reduction_name}'; there are {', '.join(_REDUCTIONS)}"

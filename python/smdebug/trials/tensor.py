@@ -14,7 +14,12 @@ from smdebug.exceptions import (
     SMDebugValueError,
     TensorUnavailableForStep,
 )
-from smdebug.trials.arguments import checked_mode, checked_query, checked_step
+from smdebug.trials.arguments import (
+    checked_mode,
+    checked_mode_of_all,
+    checked_query,
+    checked_step,
+)
 from smdebug.trials.arrays import Array, array_from, checked_reduction, dtype_from, scalar_from
 from smdebug.trials.html import tensor_html
 from smdebug.trials.shard_placement import ShardPlacement
@@ -80,7 +85,7 @@ class Tensor:
         `has_reductions` is True if reductions were.
         """
         if mode.__class__ is not ModeKeys:  # the core accepts their numbers too
-            mode = checked_mode(mode)
+            step_num, mode, worker = checked_query(step_num, mode, worker)
         try:
             return array_from(*self._core.value(step_num, mode, worker))
         except TypeError:  # of the binding: faster than checking each call
@@ -88,9 +93,10 @@ class Tensor:
 
     def values(self, mode: Mode = GLOBAL, worker: Worker = None) -> dict[int, Array]:
         """The elements at every step: a dict from each of `steps(mode)` to its `value`."""
+        mode = checked_mode_of_all(mode, "values", "value")
         return {
             step: array_from(dtype, shape, elements)
-            for dtype, shape, steps, all_elements in self._core.values(checked_mode(mode), worker)
+            for dtype, shape, steps, all_elements in self._core.values(mode, worker)
             for step, elements in zip(steps, all_elements, strict=True)
         }
 
@@ -101,6 +107,7 @@ class Tensor:
 
     def shapes(self, mode: Mode = GLOBAL, worker: Worker = None) -> dict[int, tuple[int, ...]]:
         """The shape at every step: a dict from each of `steps(mode)` to its `shape`."""
+        mode = checked_mode_of_all(mode, "shapes", "shape")
         return {step: self.shape(step, mode, worker) for step in self.steps(mode)}
 
     def dtype(self, step_num: int, mode: Mode = GLOBAL, worker: Worker = None) -> np.dtype[Any]:
@@ -128,6 +135,9 @@ class Tensor:
 
         Raises TensorUnavailableForStep if there are no numbers to compute it from.
         """
+        if isinstance(step_num, str) and not isinstance(reduction_name, str):
+            call = f"reduction_value({reduction_name!r}, {step_num!r})"
+            raise SMDebugValueError(f"the step comes first, then the reduction: use {call}")
         name = checked_reduction(reduction_name)
         query = checked_query(step_num, mode, worker)
         saved = self._core.saved_reductions(*query).get((name, bool(abs)))

@@ -108,10 +108,10 @@ class Trial:
     ) -> list[str]:
         """The sorted names of the saved tensors.
 
-        Only those saved at a `step` of `mode` (none, if nothing was saved there), or at any step of
-        `mode`; and only names in which
-        `regex` (a pattern, or one of several) is found as by `re.search`, or the tensors of
-        `collection` (a name or a Collection): its tensor names, and names that its patterns find.
+        Only those saved at a `step` of `mode` (none if this step was not saved), or at any step of
+        `mode`; and only names in which `regex` (a pattern, or one of several) is found as by
+        `re.search`, or the tensors of `collection` (a name or a Collection): its tensor names, and
+        names that its patterns find.
 
         `show_prefixed_tensors` has no effect, because reductions have the name of their tensor.
         Raises SMDebugTypeError if it is something else than a flag, SMDebugValueError for an
@@ -183,7 +183,8 @@ class Trial:
         return self._core.step_id(checked_step(global_step)) or (None, None)
 
     def global_step(self, mode: Mode, mode_step: int) -> int | None:
-        """The global step of a step of `mode`, or None; for GLOBAL, `mode_step` itself."""
+        """The global step of a step of `mode`, or None if the run does not have that step; for
+        GLOBAL, `mode_step` itself."""
         return self._core.global_step(checked_mode(mode), checked_step(mode_step))
 
     def workers(self) -> list[str]:
