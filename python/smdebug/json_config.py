@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from smdebug import _core
-from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import SMDebugRuntimeError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
 
@@ -35,8 +35,9 @@ def create_hook_from_json_config(
     /opt/ml/input/config/debughookconfig.json. `default_values` are HookParameters for keys that the
     file does not have. Unknown keys of the file are logged.
 
-    Raises FileNotFoundError if the file does not exist, SMDebugTypeError for a path of another type
-    and SMDebugValueError, which names the file, line, column and key, for invalid content.
+    Raises FileNotFoundError if the file does not exist, SMDebugRuntimeError for a folder,
+    SMDebugTypeError for a path of another type and SMDebugValueError, which names the file, line,
+    column and key, for invalid content.
     """
     path = _path(json_config_path)
     file = _load(path, hook_cls.make_framework(), default_values)
@@ -60,7 +61,7 @@ def _path(json_config_path: Path | None) -> str:
 
 
 def _source(path: str, job: _core.JobEnvironment) -> str:
-    """Where the path of a missing file comes from."""
+    """Where the path of a file that cannot be read comes from."""
     if path != job.hook_config_path:
         return "the path that was passed"
     if os.environ.get("SMDEBUG_CONFIG_FILE_PATH"):
@@ -72,6 +73,11 @@ def _load(
     path: str, framework: _core.Framework, default_values: Mapping[str, Any] | None
 ) -> _core.HookConfigFile:
     job = _core.JobEnvironment.read()
+    if os.path.isdir(path):
+        raise SMDebugRuntimeError(
+            f"hook configuration: '{path}' is a folder ({_source(path, job)}); name the JSON file "
+            "in it"
+        )
     try:
         file = _core.load_hook_config(path, framework, job)
     except FileNotFoundError as error:

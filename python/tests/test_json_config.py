@@ -9,7 +9,12 @@ import smdebug.pytorch as smd
 from conftest import Net, read, run_script, train
 from smdebug import _core
 from smdebug.core.json_config import create_hook_from_json_config, get_json_config_as_dict
-from smdebug.exceptions import InvalidCollectionConfiguration, SMDebugError, SMDebugValueError
+from smdebug.exceptions import (
+    InvalidCollectionConfiguration,
+    SMDebugError,
+    SMDebugRuntimeError,
+    SMDebugValueError,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -177,6 +182,16 @@ def test_a_missing_file_raises_here_and_is_none_there(tmp_path):
     smd.del_hook()
     assert smd.get_hook(path, create_if_not_exists=True) is None
     assert smd.get_hook() is None
+
+
+def test_a_folder_in_place_of_the_file_is_refused_with_what_to_name(tmp_path, monkeypatch):
+    with pytest.raises(
+        SMDebugRuntimeError, match="is a folder .*was passed.*name the JSON file in"
+    ):
+        smd.Hook.create_from_json_file(tmp_path)
+    monkeypatch.setenv("SMDEBUG_CONFIG_FILE_PATH", str(tmp_path))
+    with pytest.raises(SMDebugRuntimeError, match="is a folder .from SMDEBUG_CONFIG_FILE_PATH"):
+        smd.Hook.create_from_json_file()
 
 
 def test_the_file_is_found_through_the_environment(config_file, monkeypatch):
