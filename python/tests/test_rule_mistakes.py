@@ -10,6 +10,7 @@ import smdebug.pytorch as smd
 from conftest import Net, read, record_two_steps, train
 from smdebug.exceptions import SMDebugRuntimeError, SMDebugTypeError, SMDebugValueError
 from smdebug.rules import Rule, builtin, invoke_rule
+from smdebug.rules.action import StopTraining
 from smdebug.rules.judge import load_judge
 from smdebug.trials import create_trial
 
@@ -349,3 +350,44 @@ def test_a_method_of_a_rule_that_runs_nothing_is_refused_at_once(tmp_path, rule,
     record_two_steps(tmp_path / "other")
     with pytest.raises(SMDebugValueError, match=re.escape(text)):
         rule(create_trial(tmp_path / "other"))
+
+
+@pytest.mark.parametrize(
+    "actions, found",
+    [
+        ("stop", "the action string 'stop' is not JSON"),
+        ('{"name": stoptraining}', "the action string is not JSON: line 1, column 10"),
+        ({"name": "stoptraining"}, "must be JSON text, found an object of type dict"),
+        ([StopTraining()], "must be JSON text, found an object of type list"),
+    ],
+)
+def test_a_wrong_action_string_is_refused_with_the_action_to_pass(tmp_path, actions, found):
+    record_two_steps(tmp_path / "run")
+    with pytest.raises((SMDebugTypeError, SMDebugValueError)) as refused:
+        Fires(read(tmp_path / "run"), actions)
+    assert found in str(refused.value)
+    assert "pass an action of smdebug.rules.action, such as StopTraining()" in str(refused.value)
+
+
+def test_an_action_string_that_may_hold_a_secret_is_not_repeated():
+    with pytest.raises(SMDebugValueError) as refused:
+        Fires(None, "https://host/secret")
+    assert "secret" not in str(refused.value)
+
+
+def test_the_actions_of_a_builtin_rule_are_refused_with_what_performs_them():
+    with pytest.raises(SMDebugValueError, match="--rule VanishingGradient --action stop'.*actions"):
+        builtin("VanishingGradient", action_str="stop")
+
+
+@pytest.mark.parametrize(
+    "rule, text",
+    [
+        ("myrule.py:Good", "import Good from myrule.py and pass the class itself"),
+        (({"threshold": 1}, "DeadRelu"), r"comes first.*use \('DeadRelu', {'threshold': 1}\)"),
+        (({}, Fires), r"the rule comes first, then its parameters: use \(Fires, {}\)"),
+    ],
+)
+def test_a_rule_in_the_form_of_another_place_is_refused_with_that_of_a_hook(tmp_path, rule, text):
+    with pytest.raises((SMDebugTypeError, SMDebugValueError), match=text):
+        smd.Hook(tmp_path / "run", rules=[rule])

@@ -46,6 +46,11 @@ class BuiltinRule:
         if not isinstance(name, str):
             raise SMDebugTypeError(_wrong_name(name, base_trial))
         refuse_path(f"rule {name}", base_trial)
+        if "action_str" in parameters:
+            raise SMDebugValueError(
+                f"builtin takes no action_str: use 'smdebug check RUN --rule {name} --action "
+                "stop', or perform Actions(...) when the rule has fired: see docs/actions.md"
+            )
         self.parameters: dict[str, str] = {key: _text(value) for key, value in parameters.items()}
         self.rule_name: str = _core.checked_rule_name(name, self.parameters)
         self.base_trial = base_trial

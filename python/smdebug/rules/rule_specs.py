@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from smdebug.exceptions import SMDebugTypeError
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.hook_arguments import shown
 from smdebug.reduction_config import ReductionConfig
 from smdebug.rules.builtin_rule import BuiltinRule
@@ -28,16 +28,27 @@ def core_rule(
     ("VanishingGradient", {"threshold": 1e-6}). `make_judge(class, parameters)` makes the judge.
 
     Raises SMDebugTypeError if `rule` is none of these, and SMDebugValueError for parameters that
-    the class does not accept.
+    the class does not accept and for a rule in a file, which the command line takes.
     """
     if isinstance(rule, BuiltinRule):
         return rule.rule_name, rule.parameters
     rule, parameters = rule if isinstance(rule, (tuple, list)) and len(rule) == 2 else (rule, {})
+    if isinstance(rule, dict) and (isinstance(parameters, str) or inspect.isclass(parameters)):
+        first = repr(parameters) if isinstance(parameters, str) else parameters.__name__
+        raise SMDebugTypeError(
+            f"the rule comes first, then its parameters: use ({first}, {shown(rule)})"
+        )
     if not isinstance(parameters, dict):
         name = rule if isinstance(rule, str) else getattr(rule, "__name__", shown(rule))
         raise SMDebugTypeError(
             f"the parameters of rule {name} are a dict such as {{'threshold': 1e-6}}, "
             f"found {shown(parameters)}"
+        )
+    if isinstance(rule, str) and ".py:" in rule:
+        file, _, name = rule.partition(":")
+        raise SMDebugValueError(
+            f"'{rule}' is a rule of the command line; here, import {name} from {file} and pass the "
+            "class itself"
         )
     if isinstance(rule, str):
         return rule, {str(name): str(value) for name, value in parameters.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from smdebug import _core
-from smdebug.exceptions import SMDebugTypeError
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.log import get_logger
 from smdebug.rules.action.command_action import CommandAction
 from smdebug.rules.action.message_action import MessageAction
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from smdebug.trials import Trial
 
 _logger = get_logger()
+_REMEDY = (
+    "pass an action of smdebug.rules.action, such as StopTraining(), or ActionList(...) of several"
+)
 
 
 class SerializableActions(Protocol):
@@ -53,7 +56,7 @@ class Actions:
         if actions_str is not None and action_str is not None:
             raise SMDebugTypeError("actions_str and action_str are the same argument: pass one")
         given = action_str if actions_str is None else actions_str
-        entries, refused = _core.parse_action_string(_text_of(given))
+        entries, refused = _parsed(_text_of(given))
         for sentence in refused:
             _logger.warning("rule '%s': %s", rule_name, sentence)
         self._actions = [_action_of(*entry, rule_name, trial) for entry in entries]
@@ -72,9 +75,22 @@ def _text_of(actions: Any) -> str:
         return ""
     if callable(getattr(actions, "serialize", None)):
         actions = actions.serialize()
-    if not isinstance(actions, str):
-        raise SMDebugTypeError(f"an action string must be JSON text, found {actions!r}")
-    return actions
+    if isinstance(actions, str):
+        return actions
+    # Without the values, which may be secret.
+    found = f"found an object of type {type(actions).__name__}; {_REMEDY}"
+    raise SMDebugTypeError(f"an action string must be JSON text, {found}")
+
+
+def _parsed(text: str) -> tuple[list[tuple[str, str]], list[str]]:
+    try:
+        return _core.parse_action_string(text)
+    except SMDebugValueError as error:
+        if text.isidentifier():  # a word such as "stop"; anything else may be secret
+            error.args = (f"the action string '{text}' is not JSON; {_REMEDY}",)
+        else:
+            error.args = (f"{error}; {_REMEDY}",)
+        raise
 
 
 def _action_of(kind: str, target: str, rule_name: str, trial: Trial | None) -> PerformedAction:
