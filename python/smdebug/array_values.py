@@ -39,8 +39,14 @@ def as_array(name: str, values: Any) -> NDArray[Any]:
             warnings.simplefilter("error", _RAGGED)
             return np.asarray(values)
     except (TypeError, ValueError, _RAGGED) as error:
+        is_ragged = isinstance(error, _RAGGED) or "inhomogeneous" in str(error)
+        reason = (
+            "its rows have different lengths; pad them, or save each as a tensor of its own"
+            if is_ragged
+            else str(error)
+        )
         raise SMDebugTypeError(
-            f"tensor '{name}' cannot be converted to an array: {error}"
+            f"tensor '{name}' cannot be converted to an array: {reason}"
         ) from None
 
 

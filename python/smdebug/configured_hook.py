@@ -63,7 +63,8 @@ class ConfiguredHook:
         self.checksum: str = checked_choice("checksum", options.checksum, ("constant", "crc32c"))
         self.max_run_bytes: int | None = options.max_run_bytes
         if self.max_run_bytes is not None:
-            checked_count("max_run_bytes", self.max_run_bytes, 1)
+            example = " of bytes, such as 2_000_000_000"
+            checked_count("max_run_bytes", self.max_run_bytes, 1, example)
         self.keep_every: int = checked_count("keep_every", options.keep_every, 0)
         self.private: bool = checked_flag("private", options.private)
         self._revision = _core.ConfigRevision()

@@ -63,10 +63,11 @@ def wrong_mode(mode: object) -> str:
     return f"mode must be one of smdebug.modes, {known}, found {shown(mode)}"
 
 
-def checked_count(field: str, value: int, least: int) -> int:
-    """Returns a whole number of at least `least` that fits into 64 bits."""
+def checked_count(field: str, value: int, least: int, unit: str = "") -> int:
+    """Returns a whole number of at least `least` that fits into 64 bits. `unit` is for messages,
+    such as " of bytes"."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise SMDebugTypeError(f"{field} must be a whole number, found {shown(value)}")
+        raise SMDebugTypeError(f"{field} must be a whole number{unit}, found {shown(value)}")
     if not least <= value < 2**63:
         raise SMDebugValueError(f"{field} must be {least} or more, found {value}")
     return value

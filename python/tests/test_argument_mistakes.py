@@ -37,6 +37,10 @@ from smdebug.trials import create_trial
             r"add_module_tensors takes a torch.nn.Module.*pass an object of it, ReLU\(...\)",
         ),
         (lambda out: smd.Hook.create_from_json_file({}), "the path of a JSON file, found {}"),
+        (
+            lambda out: smd.Hook(out, max_run_bytes="2GB"),
+            "a whole number of bytes, such as 2_000_000_000, found '2GB'",
+        ),
     ],
 )
 def test_a_value_of_a_wrong_kind_is_refused_with_the_right_one(tmp_path, make, text):
@@ -190,7 +194,7 @@ class Needs(Rule):
 
 @pytest.mark.parametrize("rows", [[[1, 2], [3]], [[1.0], [2.0, 3.0]]])
 def test_rows_of_different_lengths_are_refused(tmp_path, rows):
-    with pytest.raises(SMDebugTypeError, match="tensor 'rows' cannot be converted"):
+    with pytest.raises(SMDebugTypeError, match="'rows' cannot .*: its rows have different le"):
         smd.Hook(tmp_path / "run").save_tensor("rows", rows)
 
 
