@@ -86,6 +86,7 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
     advice: str = ""
     _has_warned_of_no_step: bool = False
     _raised: type[BaseException] | None = None  # what ended the program or the `with` block
+    _was_refused: bool = False  # a call of smdebug raised it, and its text names the mistake
     # The answers to a rule that fires, besides "record", that the adapter supports.
     vetoes: tuple[str, ...] = ()
 
@@ -311,7 +312,7 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
         self._was_closed = True
         self._hooks_at_close = current_hook.hooks_made()
         current_hook.closed(self)
-        is_unused = not self._has_begun and not self.status().error and not self._was_refused()
+        is_unused = not self._has_begun and not self.status().error and not self._was_refused
         was_active = False
         with self._isolate("close"):
             self._detach()
@@ -349,8 +350,14 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
         self._warn_if_closed("with hook:")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        self._raised = kind
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: object = None,
+    ) -> None:
+        if error is not None:
+            self._note_raised(error)
         self.close()
 
     if not TYPE_CHECKING:  # which would take every name for an attribute
@@ -506,9 +513,12 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
         """Why no step began, or what to do so that one begins."""
         return self.advice
 
-    def _was_refused(self) -> bool:
-        """Whether an error of smdebug ended the program, which names the mistake."""
-        return self._raised is not None and issubclass(self._raised, SMDebugError)
+    def _note_raised(self, error: BaseException) -> None:
+        """Notes the error that ends the program or the `with` block, without keeping it alive."""
+        self._raised = type(error)
+        owner = type(getattr(error, "obj", None))  # that has no such attribute
+        is_ours = owner.__module__.partition(".")[0] == "smdebug"
+        self._was_refused = isinstance(error, SMDebugError) or is_ours
 
     def _warn_of_no_step(self, finding: str) -> None:
         """Logs what was found, and what to do so that steps are recorded."""
@@ -538,7 +548,7 @@ def _close_all() -> None:
     error = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)
     for hook in current_hook.open_hooks():
         if error is not None:
-            hook._raised = type(error)
+            hook._note_raised(error)
         # A second Ctrl-C ends the wait for the storage; a traceback would tell nothing.
         with contextlib.suppress(KeyboardInterrupt):
             hook.close()

@@ -86,6 +86,23 @@ def test_an_error_of_smdebug_before_the_first_step_is_told_once(tmp_path, capfd)
     assert "no step was recorded" not in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "line, told",
+    [("hook.get_colection('a')", 0), ("hook.set_mode('train')", 0), ("1 / 0", 1)],
+)
+def test_a_call_of_smdebug_that_ends_a_script_is_told_once(tmp_path, line, told):
+    script = f"""
+        import sys
+        import smdebug.pytorch as smd
+
+        hook = smd.Hook(sys.argv[1])
+        {line}
+    """
+    ended = run_script(tmp_path, script, arguments=[tmp_path / "run"], check=False)
+    assert ended.stderr.count("Traceback") == 1
+    assert ended.stderr.count("no step was recorded") == told
+
+
 def test_a_schedule_that_ends_before_it_begins_is_told_once(tmp_path, capfd):
     hook = smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(start_step=20, end_step=10))
     model = Net()
