@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from smdebug.exceptions import SMDebugValueError
 
 if TYPE_CHECKING:
     from smdebug.collection import Collection
+
+
+# How the collection of each framework takes a part of a model.
+_ADDING_METHODS = ("add_module_tensors", "add_block_tensors", "add_keras_layer")
+
+
+def refuse_attribute(collection: Collection, name: str, method: str) -> NoReturn:
+    """Raises AttributeError for an attribute that a collection does not have. If it is the method
+    of another framework, names `method`, that of its own."""
+    hint = f"; use {method}" if name in _ADDING_METHODS else ""
+    text = f"'{type(collection).__name__}' object has no attribute '{name}'{hint}"
+    raise AttributeError(text, name=name, obj=collection)
 
 
 def patterns_of_added(

@@ -144,6 +144,12 @@ def shown(value: object) -> str:
     return f"an object of type {kind.__module__}.{kind.__qualname__}{shape}"
 
 
+def name_hint(value: object, part: str) -> str:
+    """Returns the end of a message that refused `value`, if it is the name of the `part` that is
+    meant; otherwise as `class_hint`."""
+    return f"; pass {part}" if isinstance(value, str) else class_hint(value)
+
+
 def class_hint(value: object) -> str:
     """Returns the end of a message that refused `value`, if it is a class and an object of it is
     meant; empty for anything else."""

@@ -246,6 +246,17 @@ def test_a_pattern_that_is_added_to_the_losses_is_the_only_one_that_is_logged(tm
     assert "[Ll]oss_" not in logged
 
 
+def test_the_name_of_a_module_in_a_collection_is_refused_with_the_module(hook):
+    collection = hook.get_collection("mine")
+    with pytest.raises(SMDebugTypeError, match=r"pass the module itself, .*get_submodule\('fc1'\)"):
+        collection.add_module_tensors("fc1")
+    for method in ("add_block_tensors", "add_keras_layer"):
+        with pytest.raises(AttributeError, match=f"'{method}'; use add_module_tensors"):
+            getattr(collection, method)
+    with pytest.raises(AttributeError, match="has no attribute 'nosuch'$"):
+        collection.nosuch  # noqa: B018
+
+
 def test_a_regex_and_a_collection_of_another_type_are_refused(tmp_path):
     record_two_steps(tmp_path / "run")
     trial = create_trial(tmp_path / "run")

@@ -61,6 +61,45 @@ def test_what_is_no_module_is_refused_with_what_to_register(hook, given, remedy)
     assert remedy in str(refused.value) and "\n" not in str(refused.value)
 
 
+def test_what_no_model_of_torch_is_gets_no_wrong_advice(hook):
+    with pytest.raises(SMDebugTypeError) as refused:
+        hook.register_module(object())
+    assert str(refused.value).startswith("register_module takes a torch.nn.Module, found <object")
+    assert "itself" not in str(refused.value)
+
+
+def test_a_part_of_a_registered_model_is_refused_with_the_name_of_the_model(hook):
+    model = torch.nn.Sequential(torch.nn.Linear(1, 1))
+    hook.register_module(model)
+    with pytest.raises(
+        SMDebugValueError, match="'0' is .* already, as a part of model 'Sequential'"
+    ):
+        hook.register_module(model[0])
+    with pytest.raises(
+        SMDebugValueError, match="'Sequential' is registered already; register each"
+    ):
+        hook.register_module(model)
+
+
+def test_a_registered_loss_that_is_never_called_is_named(tmp_path, capfd):
+    def log_of(registered, called):
+        every_step = smd.SaveConfig(save_interval=1)
+        hook, model = smd.Hook(tmp_path / registered[0], save_config=every_step), Net()
+        losses = {name: torch.nn.MSELoss() for name in ("first", "second")}
+        hook.register_module(model)
+        for name in registered[1]:
+            hook.register_loss(losses[name])
+        for _ in range(2):
+            losses[called](model(torch.ones(2, 4)), torch.ones(2, 3)).backward()
+        hook.close()
+        return capfd.readouterr().err
+
+    text = "the registered MSELoss was never called in a saved step: register the object that"
+    assert log_of(("a", ["first"]), "second").count(text) == 1
+    assert log_of(("b", ["first", "second"]), "second").count(text) == 1
+    assert text not in log_of(("c", ["second"]), "second")
+
+
 def test_a_registered_model_that_is_never_called_is_named(tmp_path, capfd):
     hook = smd.Hook(tmp_path / "run")
     hook.register_module(Net())

@@ -397,9 +397,22 @@ def test_a_hook_of_a_block_that_is_never_called_says_so(out_dir, logged):
 def test_a_block_is_registered_once(out_dir):
     hook, net = smd.Hook(out_dir), make_net()
     hook.register_hook(net)
-    for again in (net, net[0]):
-        with pytest.raises(SMDebugValueError, match="registered already"):
+    for again, name in ((net, "net"), (net[0], "net_dense0")):
+        with pytest.raises(SMDebugValueError, match=f"block '{name}' is registered already"):
             hook.register_block(again)
+
+
+def test_what_belongs_to_a_net_is_refused_with_the_net(out_dir):
+    hook, net = smd.Hook(out_dir), make_net()
+    net.initialize()
+    for given in (gluon.Trainer(net.collect_params(), "sgd"), net.collect_params()):
+        with pytest.raises(SMDebugTypeError, match="register_block takes .*; pass the net$"):
+            hook.register_block(given)
+    collection = hook.get_collection("mine")
+    with pytest.raises(SMDebugTypeError, match=r"pass the block itself, such as net\[0\]"):
+        collection.add_block_tensors("dense0")
+    with pytest.raises(AttributeError, match=r"use add_block_tensors\(block\)"):
+        collection.add_module_tensors(net)
 
 
 def test_an_unknown_way_to_count_steps_is_refused(out_dir):

@@ -296,6 +296,14 @@ def test_what_has_no_name_is_refused_by_a_collection_and_changes_nothing(hook, m
     assert collection.added_patterns() == [] and collection.added_layers() == []
 
 
+def test_the_name_of_a_layer_in_a_collection_is_refused_with_the_layer(hook):
+    collection = hook.get_collection("mine")
+    with pytest.raises(SMDebugTypeError, match=r"the layer itself, model.get_layer\('dense'\)"):
+        collection.add_keras_layer("dense")
+    with pytest.raises(AttributeError, match=r"use add_keras_layer\(layer\)"):
+        collection.add_module_tensors("dense")
+
+
 @pytest.mark.parametrize(
     "kind", ["variable of unknown shape", "variable of float8", "variable with copies"]
 )

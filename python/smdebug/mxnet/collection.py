@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from mxnet import gluon
 
+from smdebug.added_parts import refuse_attribute
 from smdebug.booleans import as_flag
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
 from smdebug.exceptions import SMDebugTypeError
-from smdebug.hook_arguments import class_hint, shown
+from smdebug.hook_arguments import name_hint, shown
 
 __all__ = ["Collection", "CollectionKeys"]
 
@@ -25,7 +28,8 @@ class Collection(BaseCollection):
         """
         if not isinstance(block, gluon.Block):
             raise SMDebugTypeError(
-                f"add_block_tensors takes a gluon.Block, found {shown(block)}{class_hint(block)}"
+                f"add_block_tensors takes a gluon.Block, found {shown(block)}"
+                f"{name_hint(block, 'the block itself, such as net[0]')}"
             )
         sides = as_flag("inputs", inputs), as_flag("outputs", outputs)
         self.block_tensors().append((block, *sides))
@@ -34,3 +38,8 @@ class Collection(BaseCollection):
     def block_tensors(self) -> list[tuple[gluon.Block, bool, bool]]:
         """Returns (block, inputs, outputs) of each block that was added."""
         return self.__dict__.setdefault("_block_tensors", [])
+
+    if not TYPE_CHECKING:  # which would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            refuse_attribute(self, name, "add_block_tensors(block)")

@@ -23,7 +23,7 @@ from smdebug.added_parts import patterns_of_added
 from smdebug.error_isolation import isolate_errors
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
-from smdebug.hook_arguments import checked_choice, class_hint, encodable, shown
+from smdebug.hook_arguments import checked_choice, encodable, name_hint, shown
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.mxnet import hybridizing, trainers, workers
 from smdebug.mxnet.activations import activation_patterns
@@ -131,14 +131,14 @@ class Hook(BaseHook):
         """
         if not isinstance(block, gluon.Block):
             raise SMDebugTypeError(
-                f"register_block takes a gluon.Block, found {shown(block)}{class_hint(block)}"
+                f"register_block takes a gluon.Block, found {shown(block)}{_hint_on(block)}"
             )
         self._warn_if_closed("register_block")
         if not self._session:
             return
         is_loss = isinstance(block, gluon.loss.Loss)
         inside = list(dict.fromkeys(_blocks_in(block)))
-        for known in inside:
+        for known in [block, *inside]:
             if known in self._watched:
                 raise SMDebugValueError(
                     f"block '{self._watched[known].name}' is registered already; register each "
@@ -407,6 +407,13 @@ class Hook(BaseHook):
         self._begin_model_step = self._note_call_in_child
         self._switch.is_on = False
         super()._after_fork_in_child()
+
+
+def _hint_on(given: Any) -> str:
+    """What to register instead of `given`, which is no block."""
+    if isinstance(given, (gluon.Trainer, gluon.ParameterDict)):
+        return "; pass the net"
+    return name_hint(given, "the net itself")
 
 
 def _blocks_in(block: gluon.Block) -> list[gluon.Block]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from torch import nn
 
+from smdebug.added_parts import refuse_attribute
 from smdebug.booleans import as_flag
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
 from smdebug.exceptions import SMDebugTypeError
-from smdebug.hook_arguments import class_hint, shown
+from smdebug.hook_arguments import name_hint, shown
 
 __all__ = ["Collection", "CollectionKeys"]
 
@@ -26,7 +29,7 @@ class Collection(BaseCollection):
         if not isinstance(module, nn.Module):
             raise SMDebugTypeError(
                 f"add_module_tensors takes a torch.nn.Module, found {shown(module)}"
-                f"{class_hint(module)}"
+                f"{name_hint(module, f'the module itself, model.get_submodule({module!r})')}"
             )
         sides = as_flag("inputs", inputs), as_flag("outputs", outputs)
         self.module_tensors().append((module, *sides))
@@ -35,3 +38,8 @@ class Collection(BaseCollection):
     def module_tensors(self) -> list[tuple[nn.Module, bool, bool]]:
         """Returns (module, inputs, outputs) of each module that was added."""
         return self.__dict__.setdefault("_module_tensors", [])
+
+    if not TYPE_CHECKING:  # which would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            refuse_attribute(self, name, "add_module_tensors(module)")

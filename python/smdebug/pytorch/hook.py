@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import weakref
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +91,7 @@ def _hint_on(given: Any) -> str:
         return ": register the model; its optimizers are recorded with it"
     if inspect.isclass(given) and issubclass(given, torch.nn.Module):
         return f": register an object of it, as in model = {given.__name__}(...)"
-    return ": register the model itself"
+    return ": register the model itself" if isinstance(given, (str, Iterable)) else ""
 
 
 # What to do with a model in TorchScript.
@@ -252,11 +253,16 @@ class Hook(BaseHook):
                     f"'{path}' of this {class_name(root)} is registered already; "
                     "register only the outer model"
                 )
-            if module in self._modules:
-                raise SMDebugValueError(
-                    f"module '{self._modules[module]}' is registered already; "
-                    "register each model once"
-                )
+            if module not in self._modules:
+                continue
+            subject = f"module '{self._modules[module]}' is registered already"
+            for outer in self._roots:
+                if module in outer.paths and module is not outer.module:
+                    raise SMDebugValueError(
+                        f"{subject}, as a part of model '{outer.name}': its tensors are recorded "
+                        "with it"
+                    )
+            raise SMDebugValueError(f"{subject}; register each model once")
 
     register_hook = register_module
 

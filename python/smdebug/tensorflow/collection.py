@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smdebug import _core
 from smdebug._core import ModeKeys
+from smdebug.added_parts import refuse_attribute
 from smdebug.array_values import NotTaken, check_depth
 from smdebug.booleans import as_flag
 from smdebug.collection import Collection as BaseCollection
 from smdebug.collection import CollectionKeys
 from smdebug.exceptions import SMDebugTypeError
-from smdebug.hook_arguments import class_hint, shown, wrong_mode
+from smdebug.hook_arguments import name_hint, shown, wrong_mode
 from smdebug.tensorflow import names
 
 __all__ = ["Collection", "CollectionKeys"]
@@ -39,7 +40,8 @@ class Collection(BaseCollection):
         SMDebugTypeError if `layer` is not a layer."""
         if not _is_layer(layer):
             raise SMDebugTypeError(
-                f"add_keras_layer takes a Keras layer, found {shown(layer)}{class_hint(layer)}"
+                f"add_keras_layer takes a Keras layer, found {shown(layer)}"
+                f"{name_hint(layer, f'the layer itself, model.get_layer({layer!r})')}"
             )
         sides = as_flag("inputs", inputs), as_flag("outputs", outputs)
         self.added_layers().append((layer, *sides))
@@ -52,6 +54,11 @@ class Collection(BaseCollection):
     def added_layers(self) -> list[tuple[Any, bool, bool]]:
         """Returns (layer, inputs, outputs) of each added layer."""
         return self.__dict__.setdefault("_added_layers", [])
+
+    if not TYPE_CHECKING:  # which would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            refuse_attribute(self, name, "add_keras_layer(layer)")
 
 
 def _is_layer(thing):
