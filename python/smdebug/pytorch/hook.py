@@ -159,6 +159,7 @@ class Hook(BaseHook):
         self._updates: list[tuple[weakref.ref[torch.nn.Parameter], int]] = []
         self._modules: dict[Module, str] = {}  # module -> its path, over all roots
         self._loss_names: list[str] = []
+        self._loss_slots: list[_core.ModuleSlots] = []  # of the same losses
         self._watched_roots: dict[Module, WatchedModule] = {}
         self._installer = HookInstaller(self._switch)
         self._device_copies = DeviceCopies()
@@ -289,8 +290,9 @@ class Hook(BaseHook):
         if not self._session:
             return
         name = type(loss_module).__name__
-        self._watch(loss_module, name, output_hook=LossHook, is_called_from_outside=True)
+        watched = self._watch(loss_module, name, output_hook=LossHook, is_called_from_outside=True)
         self._loss_names.append(name)
+        self._loss_slots.append(watched.target)
         self.mark_edited()
         self._installer.settle()
         if self._losses_may_be_compiled:
@@ -607,6 +609,18 @@ class Hook(BaseHook):
             self._roots, self._modules, self._loss_names, self._facts.updaters
         )
 
+    def _report_unrecorded_parts(self) -> None:
+        if self._switch.points.are_traced:  # which calls losses unseen
+            return
+        if self._raised or not self._session.status().steps_saved:
+            return
+        for name, slots in zip(self._loss_names, self._loss_slots, strict=True):
+            if not slots.was_called:
+                self._report_end(
+                    f"the registered {name} was never called in a saved step",
+                    "register the object that the training calls, as in loss_fn(output, labels)",
+                )
+
     def cost(self) -> HookCost:
         """The overhead of recording so far. `wait_seconds` and `step_thread_seconds` include
         waiting for copies from a device; the numbers in run.json do not."""
@@ -667,6 +681,7 @@ class Hook(BaseHook):
         self._roots = []
         self._modules = {}
         self._loss_names = []
+        self._loss_slots = []
 
     def _note_call_in_child(
         self, root: Root, arguments: tuple[Any, ...], keywords: dict[str, Any]

@@ -153,6 +153,9 @@ class LaunchedHook(Hook):
         if self._is_evaluating:
             self._follow_evaluation(True)
 
+    def _report_unrecorded_parts(self) -> None:
+        """Nothing: the script has registered nothing itself."""
+
     def _continue_step(self, root: Root) -> None:
         if self._series is not None:
             self._series.note_call(root.number)
