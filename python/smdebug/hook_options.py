@@ -42,8 +42,8 @@ class HookOptions:
       the platform decides.
     - `dry_run` counts steps and writes nothing.
     - `reduction_config`: the reductions to save instead of elements; None saves elements.
-    - `save_config`: the steps to save; None for the framework's default. A dict maps modes, or
-      their names, to the SaveConfigMode of each.
+    - `save_config`: the steps to save; None for the framework's default, every 500th step (XGBoost:
+      every 10th). A dict maps modes, or their names, to the SaveConfigMode of each.
     - `include_regex`: patterns of further tensor names to save.
     - `include_collections`: names of collections to save in addition to the framework's defaults.
     - `save_all` saves every tensor.

@@ -53,7 +53,7 @@ def sample(name, *arguments):
 
 
 def test_the_snippet_of_the_readme_prints_names_and_losses_of_evaluation(run):
-    said = sample("readme_snippet.py", run, "CrossEntropyLoss_output_0")
+    said = sample("readme_snippet.py", run)
     trial = read(run)
     assert str(trial.tensor_names()) in said
     values = trial.tensor("CrossEntropyLoss_output_0").values(mode=smd.modes.EVAL)
