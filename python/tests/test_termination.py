@@ -159,7 +159,10 @@ assert hook.status().first_kept_step == 0
     ("arguments", "said"),
     [
         ({"max_run_bytes": 0}, "max_run_bytes must be 1 or more, found 0"),
-        ({"max_run_bytes": "1GB"}, "max_run_bytes must be a whole number, found '1GB'"),
+        (
+            {"max_run_bytes": "1GB"},
+            "max_run_bytes must be a whole number of bytes, such as 2_000_000_000, found '1GB'",
+        ),
         ({"max_run_bytes": True}, "max_run_bytes must be a whole number"),
         ({"keep_every": -1}, "keep_every must be 0 or more, found -1"),
         ({"keep_every": None}, "keep_every must be a whole number"),
