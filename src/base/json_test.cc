@@ -115,6 +115,46 @@ TEST(Json, NamesLineAndColumnOfAMistake) {
               FailsWith(Error::Code::corrupt, HasSubstr("line 1, column 1")));
 }
 
+TEST(Json, NamesTheRemedyOfAUsualMistake) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"a": 5,})", "near '5,}': remove the comma before '}'"},
+      {"[1,\n]", ": remove the comma before ']'"},
+      {"{'a': 1}", ": use double quotes"},
+      {"['a']", ": use double quotes"},
+      {R"({"a": True})", ": write true"},
+      {"[False, 1]", ": write false"},
+      {R"({"a": None})", ": write null"},
+      {"// why\n{}", ": JSON has no comments"},
+      {R"({"a": 1, /* why */ "b": 2})", ": JSON has no comments"},
+      {"[1, # why\n2]", ": JSON has no comments"},
+      {R"({"a": [1, {"b": 2})", ": the text ends before ']'"},
+      {R"({"a": ")", ": the text ends before '\"'"},
+      {R"({"a": "x\")", ": the text ends before '\"'"},
+      {R"({"a")", ": the text ends before '}'"},
+      {R"({"a": 1 "b": 2})", ": a comma is missing before '\"b\"'"},
+      {R"({"a": {} "b": 2})", ": a comma is missing before '\"b\"'"},
+      {"[1 -2]", ": a comma is missing before '-2'"},
+      {"[[1] [2]]", ": a comma is missing before '['"},
+      {R"({"a" 1})", ": a colon is missing before '1'"}};
+  for (const auto& [text, remedy] : cases) {
+    EXPECT_THAT(Json::parse(text),
+                FailsWith(Error::Code::corrupt, testing::EndsWith(remedy)))
+        << text;
+  }
+}
+
+TEST(Json, NamesNoRemedyOfAnotherMistake) {
+  for (const char* text : {"[x]", "[1.]", "Truest", "{} {}", "[1}", "tru",
+                           "[\"\\x\"]", "[\"a\nb\"]", "]", "{,}", "{\"a\":}"}) {
+    EXPECT_THAT(Json::parse(text),
+                FailsWith(Error::Code::corrupt, testing::EndsWith("'")))
+        << text;
+    EXPECT_THAT(Json::parse(text),
+                FailsWith(Error::Code::corrupt, testing::Not(HasSubstr("': "))))
+        << text;
+  }
+}
+
 TEST(Json, NamesTheFileOfAMistake) {
   EXPECT_THAT(
       Json::parse("{\n  \"a\": x}", "dir/a.json"),

@@ -225,7 +225,12 @@ class HookConfigParser {
     entry.warn_of_unknown(kEntryKeys, place_of);
     SMD_TRY(const auto name, entry.text("CollectionName"));
     if (!name || name->empty()) {
-      return entry.mistake("CollectionName", "a collection needs a name");
+      return entry.mistake(
+          "CollectionName",
+          "a collection needs a name" +
+              (entry.is_text("Name") ? "; did you mean 'CollectionName' by "
+                                       "'Name'?"
+                                     : std::string()));
     }
     include(*name);
     Collection& collection = find_or_add(*name);

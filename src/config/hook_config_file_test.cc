@@ -312,7 +312,7 @@ TEST(HookConfigFile, NamesFileLineColumnAndKeyOfAMistake) {
 TEST(HookConfigFile, RefusesWhatItCannotUnderstand) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "1:1: not JSON"},
-      {"{\"a\": 1", "1:8: not JSON near"},
+      {"{\"a\": 1", "1:8: not JSON near '1': the text ends before '}'"},
       {"[1]", "1:1: expected an object, found [1]"},
       {R"({"LocalPath": 7})", "1:15: LocalPath: expected text, found 7"},
       {R"({"LocalPath": ""})", "1:15: LocalPath: expected a path, found \"\""},
@@ -326,6 +326,9 @@ TEST(HookConfigFile, RefusesWhatItCannotUnderstand) {
        "1:31: CollectionConfigurations[0].CollectionName: a collection needs"},
       {R"({"CollectionConfigurations": [{"CollectionName": ""}]})",
        "1:50: CollectionConfigurations[0].CollectionName: a collection needs"},
+      {R"({"CollectionConfigurations": [{"Name": "weights"}]})",
+       "1:31: CollectionConfigurations[0].CollectionName: a collection needs a "
+       "name; did you mean 'CollectionName' by 'Name'?"},
       {R"({"CollectionConfigurations": [{"CollectionName": 3}]})",
        "1:50: CollectionConfigurations[0].CollectionName: expected text"},
   };
