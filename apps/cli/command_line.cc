@@ -149,7 +149,16 @@ void add_rules(CLI::App& app, std::vector<RuleRequest>& rules) {
                  "--set",
                  "'" + text + "' must follow the --rule that it applies to");
            }
-           rules.back().given[text.substr(0, equals)] = text.substr(equals + 1);
+           const std::string key = text.substr(0, equals);
+           const std::string value = text.substr(equals + 1);
+           const auto [first, is_new] =
+               rules.back().given.try_emplace(key, value);
+           if (!is_new) {
+             throw CLI::ValidationError(
+                 "--set", "'" + key + "' of rule '" + rules.back().rule +
+                              "' is given twice, as '" + first->second +
+                              "' and '" + value + "'; give only one value");
+           }
          },
          "Parameter of the preceding --rule; repeatable")
       ->type_name("KEY=VALUE")
@@ -466,14 +475,27 @@ Status check_name(CLI::App& app, const std::vector<std::string>& words) {
                    "'; use one of: " + names};
 }
 
+// What the user may have meant with an argument behind the options of a rule.
+std::string rule_argument_text(const std::string& argument) {
+  if (find_builtin_rule(argument)) return "; repeat --rule for each rule";
+  const auto equals = argument.find('=');
+  const bool is_setting = equals != argument.npos && equals > 0 &&
+                          argument.find_first_of("/:") > equals;
+  return is_setting ? "; use --set " + argument + " behind its --rule" : "";
+}
+
 // CLI11 lists all unknown arguments, in reverse order.
 std::string unknown_argument(CLI::App& app, const std::string& command) {
   const std::vector<std::string> extras = app.remaining(true);
   const auto option = std::ranges::find_if(
       extras, [](const std::string& each) { return each.starts_with('-'); });
   if (option == extras.end()) {
-    return "unexpected argument '" + (extras.empty() ? "" : extras.front()) +
-           "'" +
+    const std::string argument = extras.empty() ? "" : extras.front();
+    const bool takes_rules =
+        app.get_subcommand(command)->get_option_no_throw("--rule") != nullptr;
+    const std::string meant = takes_rules ? rule_argument_text(argument) : "";
+    if (!meant.empty()) return "unexpected argument '" + argument + "'" + meant;
+    return "unexpected argument '" + argument + "'" +
            (command == "run"
                 ? ""
                 : "; use: " + usage_of(*app.get_subcommand(command)) +

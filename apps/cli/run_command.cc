@@ -39,12 +39,25 @@ std::vector<ActionRequest> actions_of(const RunCommand& command) {
   return actions;
 }
 
-// A note about the option --rule among the arguments of the script; empty for
-// other arguments.
-std::string misplaced_rule_note(const std::vector<std::string>& trainer) {
-  for (std::size_t i = 0; i + 1 < trainer.size(); ++i) {
-    if (trainer[i] != "--rule" || !find_builtin_rule(trainer[i + 1])) continue;
-    return "'--rule " + trainer[i + 1] +
+// The option of smdebug that an argument of the script is, with its value if
+// that is no secret; empty for what may be an option of the script itself.
+std::string option_of_smdebug(const std::string& word,
+                              const std::string& next) {
+  if (word == "--rule" && find_builtin_rule(next)) return word + " " + next;
+  if (word == "--action" && parse_action(next).ok()) return word;
+  // The script's own option may have a value.
+  const bool has_value = !next.empty() && !next.starts_with('-');
+  return word == "--stop" && !has_value ? word : "";
+}
+
+// A note about an option of smdebug among the arguments of the script; empty if
+// there is none.
+std::string misplaced_option_note(const std::vector<std::string>& trainer) {
+  for (std::size_t i = 1; i < trainer.size(); ++i) {
+    const std::string option = option_of_smdebug(
+        trainer[i], i + 1 < trainer.size() ? trainer[i + 1] : "");
+    if (option.empty()) continue;
+    return "'" + option +
            "' follows '--', so the script gets it; options of smdebug come "
            "before '--'";
   }
@@ -86,7 +99,7 @@ class LaunchedRun {
                                      console_.clock));
     live_.note(start_text(summary_.location, monitor_->verdicts()));
     live_.note(preset_note(command_.rules));
-    live_.note(misplaced_rule_note(command_.trainer));
+    live_.note(misplaced_option_note(command_.trainer));
     return {};
   }
 

@@ -242,6 +242,30 @@ TEST_F(RunCommandTest, NamesARuleThatIsAnArgumentOfTheScript) {
   EXPECT_THAT(note("mine"), Not(HasSubstr("follows '--'")));
 }
 
+TEST_F(RunCommandTest, NamesAnOptionOfItsOwnAmongThoseOfTheScript) {
+  int runs = 0;
+  const auto note = [&](std::vector<std::string> options) {
+    std::vector<std::string> args = {
+        "run", "--out", folder_.path("own_" + std::to_string(++runs)), "--",
+        "true"};
+    args.insert(args.end(), options.begin(), options.end());
+    return smdebug(args).err;
+  };
+  EXPECT_THAT(note({"x", "--stop"}), HasSubstr("'--stop' follows '--', so"));
+  EXPECT_THAT(note({"--stop", "-v"}), HasSubstr("'--stop' follows '--', so"));
+  EXPECT_THAT(
+      note({"--action", "webhook=http://h/TOKEN"}),
+      AllOf(HasSubstr("'--action' follows '--', so"), Not(HasSubstr("TOKEN"))));
+  for (const std::vector<std::string>& own :
+       {std::vector<std::string>{"--stop", "100"},
+        {"--stop=1"},
+        {"--action", "train"},
+        {"--quiet"},
+        {"--out", "x"}}) {
+    EXPECT_THAT(note(own), Not(HasSubstr("follows '--'"))) << own[0];
+  }
+}
+
 TEST_F(RunCommandTest, NamesTheProgramInAQuotedCommand) {
   const Spoken spoken =
       smdebug({"run", "--out", out_, "--", "python train.py"});

@@ -221,7 +221,8 @@ Result<ActionRequest> parse_action(std::string_view text) {
   if (is_in_environment) return request;
   if (const auto complaint = complaint_about(request)) {
     return Error{Error::Code::invalid_argument,
-                 "action '" + std::string(name) + "=" +
+                 "action '" + std::string(name) +
+                     (equals == text.npos ? "" : "=") +
                      shown_wrong_target(request.target) + "': " + *complaint};
   }
   return request;

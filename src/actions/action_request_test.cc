@@ -47,6 +47,7 @@ TEST(ActionRequest, SaysWhatItAcceptsInstead) {
   for (const auto& [given, shown] :
        {std::pair("webhook=htp://x/y", "'webhook=htp://…'"),
         std::pair("webhook=http://", "'webhook=http://'"),
+        std::pair("email", "'email'"), std::pair("email=", "'email='"),
         std::pair("email=foo", "'email=f…'"),
         std::pair("sms=+49 1", "'sms=+49 1'"),
         std::pair("sms=12ab", "'sms=1…'")}) {
