@@ -143,8 +143,6 @@ int run(const CheckCommand& command, const Console& console) {
   for (const auto& one : runs) {
     console.err << one->messages() << std::flush;
     results.push_back(one->result());
-    if (results.back().error && !command.json)
-      (void)console.fail(*results.back().error);
     // A rule that fired counts more than a run that could not be read.
     code = std::max(code, exit_code(results.back(), !command.rules.empty()));
   }
@@ -155,6 +153,11 @@ int run(const CheckCommand& command, const Console& console) {
   const std::string note = preset_note(command.rules);
   if (!note.empty() && !command.json && command.detail != Detail::quiet)
     console.out << "parameters: " << note << "\n";
+  console.out << std::flush;
+  // Below the table, which may be long.
+  for (const MonitorResult& result : results) {
+    if (result.error && !command.json) (void)console.fail(*result.error);
+  }
   return code;
 }
 

@@ -1,11 +1,16 @@
 // Tests the output of check, watch and show for several rules, for several
 // runs, and for runs that are ahead of their rules.
 
+#include <chrono>
+#include <csignal>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "cli_testing.h"
 #include "tests/support/fake_clock_testing.h"
@@ -319,6 +324,37 @@ TEST(JudgingCommands, WatchDoesNotClearARunThatWasOverOfStalling) {
   EXPECT_THAT(one.out, HasSubstr("a run does not record when they were"));
   EXPECT_THAT(smdebug({"watch", folder.path("run")}).out,
               Not(HasSubstr("StalledTrainingRule")));
+}
+
+TEST(JudgingCommands, CheckNamesARunThatItCannotReadBelowTheTable) {
+  TemporaryFolder folder;
+  record_run(folder.path("run"), kHealthy);
+  // Both streams in one text, as on a terminal.
+  std::ostringstream all;
+  const std::string run = folder.path("run"), nope = folder.path("nope");
+  CliHooks hooks;
+  hooks.out = hooks.err = &all;
+  const std::vector<std::string> args = {"check", nope, run};
+  EXPECT_EQ(smdebug_main(args, hooks), 1);
+  const std::string text = all.str();
+  ASSERT_NE(text.find("no run at '" + nope), text.npos) << text;
+  EXPECT_GT(text.find("no run at '" + nope), text.rfind(run + " ")) << text;
+}
+
+TEST(JudgingCommands, WatchThatIsInterruptedDoesNotRepeatThatThereIsNoRun) {
+  TemporaryFolder folder;
+  const std::string run = folder.path("nowhere");
+  std::thread sender([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    ::kill(::getpid(), SIGINT);
+  });
+  const Spoken spoken = smdebug({"watch", run});
+  sender.join();
+  EXPECT_EQ(spoken.code, 1);
+  const std::string reason = "no run at '";
+  EXPECT_EQ(spoken.err.find(reason), spoken.err.rfind(reason)) << spoken.err;
+  EXPECT_THAT(spoken.err,
+              HasSubstr("interrupted before a run appeared at '" + run));
 }
 
 TEST(JudgingCommands, WatchRefusesAFileAtOnce) {

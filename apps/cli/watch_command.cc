@@ -213,8 +213,13 @@ class Watch {
     const MonitorResult& result = monitor_->finish("InProgress");
     const int code = exit_code(result.verdicts, true);
     if (code == kExitRuleFired) return code;
-    if (end != WatchEnd::timed_out || is_unexpected(*result.error))
-      return console_.fail(*result.error);
+    if (is_unexpected(*result.error)) return console_.fail(*result.error);
+    if (end == WatchEnd::interrupted) {
+      return console_.fail(
+          {Error::Code::not_found,
+           "interrupted before a run appeared at '" + command_.run + "'"});
+    }
+    if (end != WatchEnd::timed_out) return console_.fail(*result.error);
     return console_.fail(
         {Error::Code::not_found,
          fmt::format("gave up: no run appeared at '{}' in {:g} s; check the "
