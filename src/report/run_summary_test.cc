@@ -99,6 +99,21 @@ RunSummary crowded() {
   return summary;
 }
 
+TEST(RunSummary, NamesARuleWithTooLittleDataBesideAdvice) {
+  RunSummary summary = stopped();
+  summary.has_default_rules = true;
+  summary.overview->dropped_tensors = 0;
+  summary.verdicts[0].severity = Severity::advice;
+  summary.verdicts[0].advice = "start it again";
+  summary.verdicts.push_back(unjudged("CheckInputImages", 3));
+  summary.verdicts.emplace_back();
+  summary.verdicts.back().rule = "DeadRelu";
+  summary.verdicts.back().status = RuleStatus::no_issues_found;
+  const std::string text = run_summary_text(summary);
+  EXPECT_THAT(text, HasSubstr("  too little  CheckInputImages: "));
+  EXPECT_LE(lines_in(text), 8) << text;
+}
+
 TEST(RunSummary, ShowsTheCostIfNothingWasFound) {
   RunSummary summary = stopped();
   EXPECT_THAT(run_summary_text(summary), Not(HasSubstr("cost")));

@@ -169,7 +169,7 @@ void add_too_little(std::span<const Verdict> verdicts,
   std::string text = titles(group, verdicts);
   text += group.size() == 1 ? ": " + reason_text(group.front().message)
                             : "; 'smdebug check RUN' shows why";
-  lines.push_back({"too little", text, 6});
+  lines.push_back({"too little", text, 4});
 }
 
 // Returns "TreeDepth judged nothing", "2 rules judged nothing", or nothing.
