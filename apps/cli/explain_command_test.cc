@@ -135,6 +135,12 @@ TEST_F(Explain, SaysHowToSaveATensorThatNoCollectionHas) {
               HasSubstr("a pattern in include_regex of the hook saves it"));
 }
 
+TEST_F(Explain, NamesTheTensorOfWhichThisIsAPart) {
+  EXPECT_THAT(explain({"Net_fc"}).out,
+              AllOf(HasSubstr("did you mean 'Net_fc.weight'"),
+                    Not(HasSubstr("include_regex"))));
+}
+
 TEST_F(Explain, NoticesThatTheRunIsNotNamedFirst) {
   for (const char* command : {"explain", "tensor"}) {
     const Spoken spoken = smdebug({command, "Net_fc.weight", run_});

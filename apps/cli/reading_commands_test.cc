@@ -563,5 +563,12 @@ TEST(RulesCommand, ListsRulesAndExplainsOne) {
   EXPECT_EQ(smdebug({"rules", "Vanish"}).code, 2);
 }
 
+TEST(RulesCommand, HasALineForEachPartOfALongDefault) {
+  const std::string text = smdebug({"rules", "DeadRelu"}).out;
+  EXPECT_THAT(text, AllOf(HasSubstr("list     .*relu_output,  "),
+                          HasSubstr("\n                                 "
+                                    ".*ReLU_output,  ")));
+}
+
 }  // namespace
 }  // namespace smdebug

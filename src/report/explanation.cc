@@ -235,6 +235,20 @@ std::string not_due_text(const Explanation& explanation) {
   return text;
 }
 
+// The tensors of the run whose names are a part of this one, or have it as a
+// part: "Net_fc_output_0" may stand for "fc_output_0".
+std::vector<std::string> overlapping_names(Trial& trial,
+                                           const std::string& tensor) {
+  std::vector<std::string> names;
+  for (std::string& name : nearest_names(tensor, trial.tensor_names(), 3)) {
+    const bool overlaps = name.find(tensor) != name.npos ||
+                          tensor.find("_" + name) != tensor.npos ||
+                          tensor.find("/" + name) != tensor.npos;
+    if (overlaps) names.push_back(std::move(name));
+  }
+  return names;
+}
+
 // The argument that saves a tensor of this name.
 std::string remedy_text(const std::string& tensor) {
   const bool is_pattern =
@@ -251,9 +265,11 @@ std::string remedy_text(const std::string& tensor) {
 std::string absence_text(Trial& trial, const Explanation& explanation) {
   const auto& members = explanation.memberships;
   if (members.empty()) {
+    const auto meant = overlapping_names(trial, explanation.tensor);
     return "the run has no tensor of this name, and no collection lists it or "
            "has a pattern that matches it" +
-           remedy_text(explanation.tensor);
+           (meant.empty() ? remedy_text(explanation.tensor)
+                          : "; did you mean " + quoted_choice(meant) + "?");
   }
   if (std::ranges::none_of(members, may_be_saved)) {
     return collections_text(explanation, [](const auto&) { return true; }) +

@@ -1,8 +1,12 @@
 #include "smdebug/report/rule_list.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/strings.h"
 #include "report/text_table.h"
 #include "report/wording.h"
 
@@ -31,6 +35,31 @@ Json text_or_null(std::string_view text) {
 
 std::string text_or_dash(std::string_view text) {
   return text.empty() ? "-" : std::string(text);
+}
+
+// The lines of a cell: a long list has one for each of its parts.
+std::vector<std::string> cell_lines(const ParameterSpec& spec,
+                                    std::string_view text) {
+  constexpr std::size_t kLongestCell = 30;
+  if (spec.type != ParameterType::text_list || text.size() <= kLongestCell)
+    return {text_or_dash(text)};
+  std::vector<std::string> lines = split_list(text);
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) lines[i] += ',';
+  return lines;
+}
+
+void add_parameter(const ParameterSpec& spec, TextTable& table) {
+  const auto defaults = cell_lines(spec, spec.default_text);
+  const auto tuned = cell_lines(spec, spec.preset_text("tuned"));
+  const std::size_t height = std::max(defaults.size(), tuned.size());
+  for (std::size_t i = 0; i < height; ++i) {
+    const bool is_first = i == 0;
+    table.add({is_first ? std::string(spec.name) : "",
+               is_first ? std::string(type_name(spec.type)) : "",
+               i < defaults.size() ? defaults[i] : "",
+               i < tuned.size() ? tuned[i] : "",
+               is_first ? std::string(spec.description) : ""});
+  }
 }
 
 Json to_json(const ParameterSpec& spec) {
@@ -68,12 +97,7 @@ std::string rules_text(std::span<const RuleFactory> rules) {
 
 std::string rule_text(const RuleFactory& rule) {
   TextTable table({"parameter", "type", "default", "tuned", ""});
-  for (const ParameterSpec& spec : rule.parameters) {
-    table.add({std::string(spec.name), std::string(type_name(spec.type)),
-               text_or_dash(spec.default_text),
-               text_or_dash(spec.preset_text("tuned")),
-               std::string(spec.description)});
-  }
+  for (const ParameterSpec& spec : rule.parameters) add_parameter(spec, table);
   std::string advice;
   for (const Advice& one : rule.advice) {
     if (!one.when.empty()) advice += fmt::format("{}\n", one.when);
