@@ -94,6 +94,20 @@ TEST_F(DamagedRun, IsNotFreeOfFindingsIfARuleReadsADamagedValue) {
   EXPECT_THAT(check.out, HasSubstr("damage in " + run_ + ": " + kEvents));
 }
 
+// The index still has the statistics, by which other rules judge as before.
+TEST_F(DamagedRun, IsNotFreeOfFindingsIfARuleNeedsAValueOfTheRemovedEvents) {
+  std::filesystem::remove_all(run_ + "/events");
+  std::vector<std::string> args = {"check", run_};
+  args.insert(args.end(), kValueRule.begin(), kValueRule.end());
+  const Spoken values = smdebug(args);
+  EXPECT_EQ(values.code, 1) << values.out;
+  EXPECT_THAT(values.out, HasSubstr("its value cannot be read"));
+  const Spoken statistics =
+      smdebug({"check", run_, "--rule", "ExplodingTensor"});
+  EXPECT_EQ(statistics.code, 0) << statistics.out;
+  EXPECT_THAT(statistics.out, HasSubstr("damage in " + run_ + ": events: "));
+}
+
 TEST_F(DamagedRun, IsNotFreeOfFindingsIfAnEventFileIsCutOrMissing) {
   for (const bool is_cut : {true, false}) {
     is_cut ? cut(kEvents) : remove(kEvents);
