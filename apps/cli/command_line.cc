@@ -475,7 +475,7 @@ Status check_name(CLI::App& app, const std::vector<std::string>& words) {
                    "'; use one of: " + names};
 }
 
-// What the user may have meant with an argument behind the options of a rule.
+// The likely meaning of an argument behind the options of a rule.
 std::string rule_argument_text(const std::string& argument) {
   if (find_builtin_rule(argument)) return "; repeat --rule for each rule";
   const auto equals = argument.find('=');

@@ -6,11 +6,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "cli_testing.h"
 #include "tests/support/fake_clock_testing.h"
@@ -344,12 +342,11 @@ TEST(JudgingCommands, CheckNamesARunThatItCannotReadBelowTheTable) {
 TEST(JudgingCommands, WatchThatIsInterruptedDoesNotRepeatThatThereIsNoRun) {
   TemporaryFolder folder;
   const std::string run = folder.path("nowhere");
-  std::thread sender([] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    ::kill(::getpid(), SIGINT);
-  });
-  const Spoken spoken = smdebug({"watch", run});
-  sender.join();
+  FakeClock clock;
+  clock.on_sleep = [] { ASSERT_EQ(::raise(SIGINT), 0); };
+  CliHooks hooks;
+  hooks.clock = &clock;
+  const Spoken spoken = smdebug({"watch", run}, hooks);
   EXPECT_EQ(spoken.code, 1);
   const std::string reason = "no run at '";
   EXPECT_EQ(spoken.err.find(reason), spoken.err.rfind(reason)) << spoken.err;

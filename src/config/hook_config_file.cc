@@ -227,10 +227,9 @@ class HookConfigParser {
     if (!name || name->empty()) {
       return entry.mistake(
           "CollectionName",
-          "a collection needs a name" +
-              (entry.is_text("Name") ? "; did you mean 'CollectionName' by "
-                                       "'Name'?"
-                                     : std::string()));
+          std::string("a collection needs a name") +
+              (entry.is_text("Name") ? "; write 'CollectionName' for 'Name'"
+                                     : ""));
     }
     include(*name);
     Collection& collection = find_or_add(*name);

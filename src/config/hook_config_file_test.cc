@@ -328,7 +328,7 @@ TEST(HookConfigFile, RefusesWhatItCannotUnderstand) {
        "1:50: CollectionConfigurations[0].CollectionName: a collection needs"},
       {R"({"CollectionConfigurations": [{"Name": "weights"}]})",
        "1:31: CollectionConfigurations[0].CollectionName: a collection needs a "
-       "name; did you mean 'CollectionName' by 'Name'?"},
+       "name; write 'CollectionName' for 'Name'"},
       {R"({"CollectionConfigurations": [{"CollectionName": 3}]})",
        "1:50: CollectionConfigurations[0].CollectionName: expected text"},
   };
