@@ -58,9 +58,9 @@ class FirstData:
         """Begins a step. It is measured if it is saved, trains, and is one of the first."""
         is_measured = is_saved and self._steps < MEASURED_STEPS and autograd.is_training()
         self._step = step if is_measured else None
+        self._last_inputs = ()
         if is_measured:
             self._seen.clear()
-            self._last_inputs = ()
             self._steps += 1
 
     def note_model(self, block: gluon.Block, name: str, arguments: Iterable[Any]) -> None:
