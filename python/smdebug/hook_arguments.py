@@ -146,8 +146,8 @@ def shown(value: object) -> str:
 
 def name_hint(value: object, part: str) -> str:
     """Returns the end of a message that refused `value`, if it is the name of the `part` that is
-    meant; otherwise as `class_hint`."""
-    return f"; pass {part}" if isinstance(value, str) else class_hint(value)
+    meant, in which `{}` stands for it; otherwise as `class_hint`."""
+    return f"; pass {part.format(repr(value))}" if isinstance(value, str) else class_hint(value)
 
 
 def class_hint(value: object) -> str:

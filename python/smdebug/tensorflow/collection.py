@@ -41,7 +41,7 @@ class Collection(BaseCollection):
         if not _is_layer(layer):
             raise SMDebugTypeError(
                 f"add_keras_layer takes a Keras layer, found {shown(layer)}"
-                f"{name_hint(layer, f'the layer itself, model.get_layer({layer!r})')}"
+                f"{name_hint(layer, 'the layer itself, model.get_layer({})')}"
             )
         sides = as_flag("inputs", inputs), as_flag("outputs", outputs)
         self.added_layers().append((layer, *sides))
