@@ -94,7 +94,9 @@ def test_a_run_saves_what_the_file_says(config_file, out_dir):
     assert weight.steps(mode=smd.modes.TRAIN) == [0, 2, 4]
     assert weight.steps(mode=smd.modes.EVAL) == [0, 2, 4]
     value = weight.value(2, mode=smd.modes.TRAIN)
-    assert weight.reduction_value(2, "mean", mode=smd.modes.TRAIN) == pytest.approx(value.mean())
+    assert weight.reduction_value(2, "mean", mode=smd.modes.TRAIN) == pytest.approx(
+        value.mean(dtype="float64")
+    )
     assert weight.reduction_value(2, "l1", mode=smd.modes.TRAIN, abs=True) == pytest.approx(
         abs(value).sum()
     )

@@ -98,7 +98,7 @@ def checked_mode_of_all(mode: Any, method: str, of_one_step: str) -> ModeKeys:
     SMDebugValueError for a step too."""
     if isinstance(mode, int) and not isinstance(mode, ModeKeys):
         raise SMDebugValueError(
-            f"{method}() takes a mode and no step, found {mode}; use {of_one_step}({mode})"
+            f"{wrong_mode(mode)}; {method}() takes no step: use {of_one_step}({mode})"
         )
     return checked_mode(mode)
 
