@@ -73,13 +73,14 @@ class FirstData:
         for name, tensor in captures.items():
             role, number = name.removeprefix(_MEASURED).split("/")
             found[role][int(number)] = tensor
+        tensors = found[names.INPUTS]
+        arrays = {
+            number: backend.first_samples(tensor, MOST_ELEMENTS)
+            for number, tensor in tensors.items()
+        }
         for number in range(self._input_count):
-            self._add_input(number, found[names.INPUTS].get(number), step)
-        inputs = tuple(
-            array
-            for tensor in found[names.INPUTS].values()
-            if (array := backend.first_samples(tensor, MOST_ELEMENTS)) is not None
-        )
+            self._add_input(number, tensors.get(number), arrays.get(number), step)
+        inputs = tuple(array for array in arrays.values() if array is not None)
         for output in self._outputs():
             labels = found[names.LABELS].get(output.label)
             predictions = found[names.PREDICTIONS].get(output.prediction)
@@ -120,13 +121,12 @@ class FirstData:
         is_weighted = self._hides_targets(output) and output.loss.reduction == "mean"
         return "weighted_mean" if is_weighted else output.loss.reduction
 
-    def _add_input(self, number, tensor, step):
+    def _add_input(self, number, tensor, array, step):
         position = input_position(self._model, self._forms[names.INPUTS], number)
         name = _core.numbered_names(names.INPUTS, self._input_count)[number]
         if name not in self._inputs:
             layer = "" if position is None else first_layer(self._model, position)
             self._inputs[name] = (layer, ArraySummary())
-        array = None if tensor is None else backend.first_samples(tensor, MOST_ELEMENTS)
         if array is None:
             return
         shape = list(tensor.shape)
