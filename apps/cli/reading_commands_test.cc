@@ -489,6 +489,15 @@ TEST_F(ReadingCommands, ShowNamesTheErrorThatEndedTheRecording) {
   EXPECT_EQ(json["recording_failure"], "the last files could not be written");
 }
 
+TEST_F(ReadingCommands, ShowNamesTheExceptionThatEndedTheTraining) {
+  nlohmann::json run =
+      nlohmann::json::parse(std::ifstream(folder_.path("healthy/run.json")));
+  run["attempts"][0]["raised"] = "ValueError";
+  folder_.write("healthy/run.json", run.dump());
+  EXPECT_THAT(smdebug({"show", healthy_}).out,
+              testing::ContainsRegex("state +ended by ValueError\n"));
+}
+
 TEST_F(ReadingCommands, ShowFailsWhereNoRunIs) {
   const Spoken spoken = smdebug({"show", folder_.path("nowhere")});
   EXPECT_EQ(spoken.code, 1);

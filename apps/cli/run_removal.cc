@@ -61,7 +61,8 @@ Status check_is_over(const std::string& run, const Console& console) {
                      "' is being written: end the training first, or add "
                      "--force"};
   }
-  if (row.state == RunState::ended || row.state == RunState::killed) return {};
+  if (row.state && (has_end(*row.state) || row.state == RunState::killed))
+    return {};
   return Error{Error::Code::invalid_argument,
                "run '" + run +
                    "' has no end marker, and it is unknown whether its "

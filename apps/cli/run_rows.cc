@@ -27,10 +27,12 @@ double folder_seconds(const std::string& run) {
 
 // A trial cannot tell a running training from a killed one if the run names no
 // process, as runs of the original.
-RunState state_of(Trial& trial) {
+RunState state_of(Trial& trial, const RunOverview& overview) {
   switch (trial.writer_state()) {
     case WriterState::ended:
-      return RunState::ended;
+      return overview.attempt && !overview.attempt->raised.empty()
+                 ? RunState::failed
+                 : RunState::ended;
     case WriterState::exited:
       return RunState::killed;
     case WriterState::running:
@@ -42,8 +44,7 @@ RunState state_of(Trial& trial) {
 // Whether the run ended, but its last `progress.json` could not be written.
 // With several workers, the one that writes the file may end after another one.
 bool lacks_last_progress(const RunProgress& progress, RunState state) {
-  return state == RunState::ended && !progress.has_ended &&
-         progress.workers == 1;
+  return has_end(state) && !progress.has_ended && progress.workers == 1;
 }
 
 // The counts of `progress.json` are those of one worker and one attempt, and
@@ -128,7 +129,7 @@ Result<RunRow> read_through_trial(const std::string& run,
   SMD_TRY(const auto trial, open_run(run, console));
   SMD_TRY(const RunOverview overview, read_run_overview(*trial));
   RunRow row = run_row(overview);
-  row.state = state_of(*trial);
+  row.state = state_of(*trial, overview);
   const std::vector<Step> steps = trial->steps();
   if (!steps.empty()) row.last_step = steps.back();
   return row;

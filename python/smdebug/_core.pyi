@@ -1517,9 +1517,9 @@ class Session:
     def flush(self) -> None:
         """Waits until every finished step can be read. Raises the first error."""
 
-    def close(self) -> None:
+    def close(self, raised: str = '') -> None:
         """
-        Publishes the open step, writes the end marker and stops the writer. Raises the first error.
+        Publishes the open step, writes the end marker and stops the writer. `raised`: the name of the exception that ends the training. Raises the first error.
         """
 
     def status(self) -> HookStatus:
@@ -1704,9 +1704,9 @@ class SessionGroup:
     def flush(self) -> None:
         """Waits until every finished step can be read. Raises the first error."""
 
-    def close(self) -> None:
+    def close(self, raised: str = '') -> None:
         """
-        Publishes the open step, writes the end marker and stops the writer. Raises the first error.
+        Publishes the open step, writes the end marker and stops the writer. `raised`: the name of the exception that ends the training. Raises the first error.
         """
 
     def after_fork_in_child(self) -> None:
@@ -1844,6 +1844,10 @@ class Attempt:
     @property
     def status(self) -> str:
         """"running", "finished", or its first error."""
+
+    @property
+    def raised(self) -> str:
+        """The exception that ended its training, as "ValueError"; "": none did."""
 
     @property
     def location(self) -> str:

@@ -320,7 +320,7 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
             for collection, reason in self._reasons_of_empty_collections().items():
                 self._session.explain_empty(collection, reason)
         with contextlib.suppress(SMDebugError):
-            self._session.close()
+            self._session.close(self._raised.__name__ if self._raised else "")
         # Values that were saved without a step have begun one now.
         if is_unused and self._session.status().steps == 0:
             _logger.warning("run '%s': %s", self.out_dir, self._reason_of_no_step())

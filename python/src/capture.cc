@@ -639,11 +639,13 @@ void bind_session(nb::module_& m) {
           "error.")
       .def(
           "close",
-          [](Session& self) {
-            return in_turn(self, [&](auto&) { return self.close(); });
+          [](Session& self, const std::string& raised) {
+            return in_turn(self, [&](auto&) { return self.close(raised); });
           },
+          "raised"_a = "",
           "Publishes the open step, writes the end marker and stops the "
-          "writer. Raises the first error.")
+          "writer. `raised`: the name of the exception that ends the training. "
+          "Raises the first error.")
       .def("status", &Session::status, "Returns the state of the recording.")
       .def("cost", &Session::cost, "Returns the overhead so far.")
       .def_prop_ro("worker", &Session::worker,

@@ -365,6 +365,9 @@ void bind_read(nb::module_& m) {
       .def_ro("first_step", &Attempt::first_step, "Its first global step.")
       .def_ro("status", &Attempt::status,
               "\"running\", \"finished\", or its first error.")
+      .def_ro("raised", &Attempt::raised,
+              "The exception that ended its training, as \"ValueError\"; \"\": "
+              "none did.")
       .def_ro("location", &Attempt::location,
               "The run with its steps that later attempts replaced; \"\" if "
               "there are none.");

@@ -241,9 +241,11 @@ void bind_all_workers(Group& group) {
       .def("flush", &SessionGroup::flush, WithoutGil(),
            "Waits until every finished step can be read. Raises the first "
            "error.")
-      .def("close", &SessionGroup::close, WithoutGil(),
-           "Publishes the open step, writes the end marker and stops the "
-           "writer. Raises the first error.")
+      .def(
+          "close", &SessionGroup::close, "raised"_a = "", WithoutGil(),
+          "Publishes the open step, writes the end marker and stops the "
+          "writer. `raised`: the name of the exception that ends the training. "
+          "Raises the first error.")
       .def("after_fork_in_child", &SessionGroup::after_fork_in_child,
            "Disables recording in the child of a fork: it writes nothing.")
       .def("status", &SessionGroup::status,

@@ -1,6 +1,7 @@
 """Mistakes in the use of a hook: each message names the mistake and the remedy."""
 
 import gc
+import json
 import os
 import pickle
 import re
@@ -13,6 +14,7 @@ import smdebug.pytorch as smd
 import smdebug.xgboost
 from conftest import Net, read, run_script, train
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
+from smdebug.trials import create_trial
 
 
 @pytest.mark.parametrize(
@@ -479,6 +481,25 @@ def test_an_exception_before_the_first_step_is_the_reason_of_a_run_without_steps
     logged = capfd.readouterr().err
     assert "no step was recorded: KeyError was raised before the first step" in logged
     assert "register_module" not in logged + hook.status().reason
+
+
+@pytest.mark.parametrize("last_line", ["{}['data']", "hook.close()", "raise SystemExit(1)"])
+def test_a_run_names_the_exception_that_ended_its_script(tmp_path, last_line):
+    script = f"""
+        import sys, torch
+        import smdebug.pytorch as smd
+        hook = smd.Hook(sys.argv[1])
+        model = torch.nn.Linear(2, 1)
+        hook.register_module(model)
+        model(torch.ones(1, 2))
+        {last_line}
+    """
+    run_script(tmp_path, script, arguments=[tmp_path / "run"], check=False)
+    (attempt,) = create_trial(tmp_path / "run").attempts()
+    raised = "KeyError" if "data" in last_line else ""
+    assert attempt.raised == raised
+    progress = json.loads((tmp_path / "run/progress.json").read_text())
+    assert (progress["state"], progress["raised"]) == ("ended", raised)
 
 
 def test_an_exception_that_ends_a_script_is_the_reason_of_a_run_without_steps(tmp_path):

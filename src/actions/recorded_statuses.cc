@@ -46,6 +46,8 @@ Result<RecordedStatus> parse(std::string key, std::string_view text) {
   }
   if (const Json* verdict = json.find("verdict")) {
     SMD_TRY(status.message, verdict->string_at("message"));
+    if (const auto severity = verdict->string_at("severity"))
+      status.severity = find_severity(*severity);
     status.observations_found = count_in(*verdict, "observations_found");
   }
   return status;

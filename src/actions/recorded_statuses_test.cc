@@ -31,7 +31,9 @@ TEST(RecordedStatuses, AreWhatAWatchWrote) {
   progress.last_fed = 6;
   progress.last_known = 9;
   progress.lag_seconds = 2.5;
-  watch.update(std::vector<Verdict>{fired_verdict()}, progress);
+  Verdict advice = fired_verdict();
+  advice.severity = Severity::advice;
+  watch.update(std::vector{advice}, progress);
   const auto statuses = read_recorded_statuses(*storage);
   ASSERT_THAT(statuses, IsOk());
   ASSERT_THAT(*statuses, SizeIs(2));
@@ -39,6 +41,8 @@ TEST(RecordedStatuses, AreWhatAWatchWrote) {
   EXPECT_EQ(fired.key, "VanishingGradient");
   EXPECT_EQ(fired.rule, "VanishingGradient");
   EXPECT_EQ(fired.status, "IssuesFound");
+  EXPECT_EQ(fired.severity, Severity::advice);
+  EXPECT_EQ(statuses->at(0).severity, std::nullopt);
   EXPECT_EQ(fired.message, fired_verdict().message);
   EXPECT_EQ(fired.last_modified, "2015-08-30T12:36:00Z");
   EXPECT_EQ(fired.last_step, 6);

@@ -79,6 +79,7 @@ void ProgressWriter::close() {
 void ProgressWriter::finish(Storage& storage, const SessionStatus& status) {
   progress_.has_ended = true;
   if (status.error) progress_.error = status.error->message;
+  progress_.raised = status.raised;
   progress_.bytes = status.bytes;
   progress_.dropped_tensors = status.dropped_tensors;
   progress_.dropped_bytes = status.dropped_bytes;

@@ -99,6 +99,15 @@ TEST_F(ProgressWriterTest, LogsAFailureOnceAndTheRunIsRecorded) {
   EXPECT_THAT(log_.lines()[0], HasSubstr("no space left"));
 }
 
+TEST_F(ProgressWriterTest, NamesTheExceptionThatEndsTheTraining) {
+  auto session = open();
+  session->begin_step();
+  put(*session, "fc.weight", {1, 2, 3});
+  ASSERT_TRUE(session->close("ValueError").ok());
+  EXPECT_TRUE(progress().has_ended);
+  EXPECT_EQ(progress().raised, "ValueError");
+}
+
 TEST_F(ProgressWriterTest, ShowsStepsOfEachModeAndTheLastLossesOfASession) {
   auto session = open();
   const auto step = [&](Mode mode, float loss) {

@@ -221,6 +221,7 @@ std::string RunRecord::ended(const SessionStatus& status,
   RunAttempt& attempt = file_.attempts.back();
   attempt.ended_seconds = wall_seconds;
   attempt.status = status.error ? status.error->message : "finished";
+  attempt.raised = status.raised;
   attempt.cost = {
       {"step_thread_seconds", cost.step_thread_seconds},
       {"wait_seconds", cost.wait_seconds},

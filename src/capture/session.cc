@@ -139,12 +139,14 @@ SessionImpl::SessionImpl(SessionOptions options,
       steps(context, slots, run, sink, scalars, leaps),
       facts(context, run, sink) {}
 
-Status SessionImpl::close() {
+Status SessionImpl::close(std::string_view raised) {
   if (run.is_over()) return {};
   steps.finish();
   scalars.finish();
   run.stop(steps.plan_version());
-  run.write_end(status(), cost());
+  SessionStatus last = status();
+  last.raised = raised;
+  run.write_end(last, cost());
   return run.close();
 }
 
@@ -336,7 +338,7 @@ Status Session::flush() {
   export_collections();
   return impl_->run.flush();
 }
-Status Session::close() { return impl_->close(); }
+Status Session::close(std::string_view raised) { return impl_->close(raised); }
 
 void Session::after_fork_in_child() {
   (void)impl_->turn.release();

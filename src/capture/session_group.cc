@@ -146,14 +146,14 @@ Status SessionGroup::flush() {
                           [](Session& session) { return session.flush(); });
 }
 
-Status SessionGroup::close() {
+Status SessionGroup::close(std::string_view raised) {
   Status written;
   if (sessions_.size() > 1) {
     for (Session* session : sessions_) session->end_step();
     written = flush();
   }
   Status closed = for_each_session(
-      sessions_, [](Session& session) { return session.close(); });
+      sessions_, [&](Session& session) { return session.close(raised); });
   return closed ? written : closed;
 }
 

@@ -25,7 +25,7 @@ struct SessionImpl {
   SessionImpl(SessionOptions options, std::shared_ptr<Storage> bounded,
               std::shared_ptr<const Plan> plan);
 
-  Status close();
+  Status close(std::string_view raised);
   SessionStatus status();
   SessionCost cost();
 

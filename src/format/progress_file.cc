@@ -16,13 +16,13 @@ constexpr int kProgressVersion = 1;
 constexpr double kMaxSeconds = 1e12;
 
 // Cuts between two characters of UTF-8.
-std::string short_error(const std::string& error) {
-  if (error.size() <= kMaxProgressErrorBytes) return error;
+std::string short_text(const std::string& text) {
+  if (text.size() <= kMaxProgressErrorBytes) return text;
   std::size_t end = kMaxProgressErrorBytes;
-  while (end > 0 && (static_cast<unsigned char>(error[end]) & 0xc0) == 0x80) {
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
     --end;
   }
-  return error.substr(0, end);
+  return text.substr(0, end);
 }
 
 Json losses_json(const std::vector<RunProgress::Loss>& losses) {
@@ -97,6 +97,7 @@ Status parse_state(const Json& json, RunProgress& progress) {
   }
   progress.has_ended = state == "ended";
   SMD_TRY(progress.error, json.string_at("error"));
+  if (const auto raised = json.string_at("raised")) progress.raised = *raised;
   SMD_TRY(progress.framework, json.string_at("framework"));
   SMD_TRY(progress.attempt, count_at(json, "attempt"));
   SMD_TRY(const std::uint64_t workers, count_at(json, "workers"));
@@ -129,7 +130,8 @@ std::string write_progress_file(const RunProgress& progress) {
   const Json json =
       Json::Object{{"version", kProgressVersion},
                    {"state", progress.has_ended ? "ended" : "running"},
-                   {"error", short_error(progress.error)},
+                   {"error", short_text(progress.error)},
+                   {"raised", short_text(progress.raised)},
                    {"framework", progress.framework},
                    {"attempt", progress.attempt},
                    {"workers", progress.workers},

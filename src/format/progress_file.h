@@ -13,7 +13,7 @@
 namespace smdebug {
 
 // Bounds of the file, whatever the training saves. More losses and longer names
-// are left out; a longer error is cut.
+// are left out; a longer error or name of an exception is cut.
 inline constexpr std::size_t kMaxProgressLosses = 16;
 inline constexpr std::size_t kMaxProgressNameBytes = 500;
 inline constexpr std::size_t kMaxProgressErrorBytes = 1000;

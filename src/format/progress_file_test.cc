@@ -58,6 +58,20 @@ TEST(ProgressFile, ComesBack) {
   EXPECT_EQ(progress->bytes, 123456u);
 }
 
+TEST(ProgressFile, NamesTheExceptionThatEndedTheTraining) {
+  RunProgress progress = sample_progress();
+  progress.has_ended = true;
+  progress.raised = "ValueError";
+  const std::string text = write_progress_file(progress);
+  const auto read = parse_progress_file(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->raised, "ValueError");
+  const auto older =
+      parse_progress_file(replaced(text, R"("raised": "ValueError", )", ""));
+  ASSERT_TRUE(older) << older.error().message;
+  EXPECT_EQ(older->raised, "");
+}
+
 TEST(ProgressFile, KeepsALossThatIsNotFinite) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   RunProgress progress = sample_progress();

@@ -24,6 +24,7 @@ Json to_json(const RunAttempt& attempt) {
                       {"environment", to_json(attempt.environment)},
                       {"first_step", Json(attempt.first_step)},
                       {"status", attempt.status},
+                      {"raised", attempt.raised},
                       {"cost", to_json(attempt.cost)}};
 }
 
@@ -91,6 +92,7 @@ RunAttempt parse_attempt(const Json& json) {
   attempt.environment = parse_texts(json, "environment");
   attempt.first_step = find_integer(json, "first_step");
   attempt.status = text_or_empty(json, "status");
+  attempt.raised = text_or_empty(json, "raised");
   attempt.cost = parse_numbers(json, "cost");
   return attempt;
 }

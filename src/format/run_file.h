@@ -32,6 +32,7 @@ struct RunAttempt {
   std::optional<Step> first_step;
   // Filled at the end.
   std::string status;  // "running", "finished", or an error sentence
+  std::string raised;  // the exception that ended the training; empty: none did
   std::map<std::string, double> cost;  // "step_thread_seconds" -> 0.02
 };
 

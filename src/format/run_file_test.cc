@@ -27,6 +27,7 @@ RunFile sample() {
   ended.ended_seconds = 1700000009.5;
   ended.first_step = 40;
   ended.status = "finished";
+  ended.raised = "ValueError";
   ended.cost = {{"step_thread_seconds", 0.02}};
   run.attempts = {killed, ended};
   return run;
@@ -54,6 +55,7 @@ TEST(RunFile, ComesBack) {
   EXPECT_THAT(ended.environment, ElementsAre(Pair("RANK", "0")));
   EXPECT_EQ(ended.first_step, 40);
   EXPECT_EQ(ended.status, "finished");
+  EXPECT_EQ(ended.raised, "ValueError");
   EXPECT_THAT(ended.cost, ElementsAre(Pair("step_thread_seconds", 0.02)));
 }
 

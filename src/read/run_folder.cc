@@ -47,12 +47,18 @@ std::string recorded_error(const std::string& location) {
   return progress ? progress->error : "";
 }
 
+bool has_end(RunState state) {
+  return state == RunState::ended || state == RunState::failed;
+}
+
 std::string_view run_state_name(RunState state) {
   switch (state) {
     case RunState::running:
       return "running";
     case RunState::ended:
       return "ended";
+    case RunState::failed:
+      return "failed";
     case RunState::killed:
       return "killed";
     case RunState::unknown:
@@ -64,7 +70,8 @@ std::string_view run_state_name(RunState state) {
 RunState read_run_state(const Storage& storage, const RunProgress& progress,
                         double wall_seconds) {
   const auto has_marker = storage.exists(kEndMarkerKey);
-  if (has_marker && *has_marker) return RunState::ended;
+  if (has_marker && *has_marker)
+    return progress.raised.empty() ? RunState::ended : RunState::failed;
   const ProcessMark writer = last_writer(storage, progress);
   if (writer.has_ended()) return RunState::killed;
   const bool is_here = writer.host == host_name();

@@ -296,6 +296,7 @@ Result<std::vector<Attempt>> Trial::Impl::attempts() const {
              .ended_seconds = record.ended_seconds,
              .first_step = record.first_step,
              .status = record.status,
+             .raised = record.raised,
              .location = "",
              .host = record.host,
              .process_id = record.process_id,

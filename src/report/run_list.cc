@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -24,14 +25,19 @@ std::string state_text(const RunRow& row) {
   return std::string(row.state ? run_state_name(*row.state) : "unreadable");
 }
 
-// The rules that fired, each once.
-std::vector<std::string> fired_rules(const RunRow& row) {
-  std::vector<std::string> names;
+// The rules that found something, each once. `is_advice`: those whose findings
+// are nothing but advice; otherwise the others.
+std::vector<std::string> fired_rules(const RunRow& row, bool is_advice) {
+  std::map<std::string, bool> only_advice;
   for (const RecordedStatus& rule : row.rules) {
-    if (has_status(rule, RuleStatus::issues_found)) names.push_back(rule.rule);
+    if (!has_status(rule, RuleStatus::issues_found)) continue;
+    bool& only = only_advice.try_emplace(rule.rule, true).first->second;
+    only = only && rule.severity == Severity::advice;
   }
-  std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  std::vector<std::string> names;
+  for (const auto& [name, only] : only_advice) {
+    if (only == is_advice) names.push_back(name);
+  }
   return names;
 }
 
@@ -58,6 +64,11 @@ std::vector<std::string> cells(const RunRow& row, double wall_seconds) {
           problem_text(row)};
 }
 
+void add_raised(const std::string& exception, RunRow& row) {
+  if (exception.empty()) return;
+  row.problem += (row.problem.empty() ? "" : "; ") + raised_text(exception);
+}
+
 // JSON has no numbers that are not finite.
 Json loss_json(const std::optional<RunProgress::Loss>& loss) {
   if (!loss) return {};
@@ -79,7 +90,8 @@ Json to_json(const RunRow& row) {
       {"steps", row.steps},
       {"last_step", row.last_step},
       {"loss", loss_json(row.loss)},
-      {"fired", smdebug::to_json(fired_rules(row))},
+      {"fired", smdebug::to_json(fired_rules(row, /*is_advice=*/false))},
+      {"advice", smdebug::to_json(fired_rules(row, /*is_advice=*/true))},
       {"findings", findings_text(row)},
       {"bytes", row.bytes},
       {"started", row.started_seconds > 0 ? Json(row.started_seconds) : Json()},
@@ -102,6 +114,7 @@ RunRow run_row(const RunProgress& progress) {
   row.dropped_tensors = progress.dropped_tensors;
   if (!progress.error.empty())
     row.problem = "recording failed: " + progress.error;
+  add_raised(progress.raised, row);
   return row;
 }
 
@@ -122,6 +135,7 @@ RunRow run_row(const RunOverview& overview) {
     row.problem =
         overview.damage.front().key + ": " + overview.damage.front().what;
   }
+  if (overview.attempt) add_raised(overview.attempt->raised, row);
   return row;
 }
 
@@ -133,8 +147,10 @@ void sort_rows(std::vector<RunRow>& rows) {
 }
 
 std::string findings_text(const RunRow& row) {
-  const std::vector<std::string> fired = fired_rules(row);
+  const auto fired = fired_rules(row, /*is_advice=*/false);
   if (!fired.empty()) return names_text(fired, kRulesShown);
+  const auto advice = fired_rules(row, /*is_advice=*/true);
+  if (!advice.empty()) return "advice: " + names_text(advice, kRulesShown);
   if (row.rules.empty()) return "";
   const auto is_clean = [](const RecordedStatus& rule) {
     return has_status(rule, RuleStatus::no_issues_found);

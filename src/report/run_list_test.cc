@@ -13,6 +13,7 @@
 namespace smdebug {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -90,6 +91,31 @@ TEST(RunList, NamesTheRulesThatFiredOnce) {
   for (const char* more : {"Overfit", "TreeDepth"})
     made.rules.push_back(judged(more, RuleStatus::issues_found));
   EXPECT_EQ(findings_text(made), "AllZero, DeadRelu, Overfit, and 1 more");
+}
+
+TEST(RunList, DistinguishesAdviceFromFaults) {
+  RunRow made = row("a", 0);
+  RecordedStatus advice = judged("Overfit", RuleStatus::issues_found);
+  advice.severity = Severity::advice;
+  made.rules = {judged("AllZero", RuleStatus::no_issues_found), advice};
+  EXPECT_EQ(findings_text(made), "advice: Overfit");
+  EXPECT_THAT(run_list_json(std::vector{made}), HasSubstr(R"("fired": [],)"));
+  made.rules.push_back(judged("DeadRelu", RuleStatus::issues_found));
+  EXPECT_EQ(findings_text(made), "DeadRelu");
+  // Another configuration of the rule has found a fault.
+  made.rules.push_back(judged("Overfit", RuleStatus::issues_found));
+  EXPECT_EQ(findings_text(made), "DeadRelu, Overfit");
+}
+
+TEST(RunList, NamesTheExceptionThatEndedATraining) {
+  RunProgress progress;
+  progress.raised = "ValueError";
+  RunRow made = run_row(progress);
+  made.state = RunState::failed;
+  EXPECT_THAT(run_list_text(std::vector{made}, 0),
+              AllOf(HasSubstr("failed"), HasSubstr("ended by ValueError")));
+  EXPECT_THAT(run_list_json(std::vector{made}),
+              HasSubstr(R"("state": "failed")"));
 }
 
 TEST(RunList, DoesNotClaimAResultWhereNothingWasJudged) {

@@ -23,6 +23,10 @@ std::string state_text(const RunOverview& overview) {
            overview.recording_failure;
   }
   if (overview.has_ended) text = "ended";
+  if (overview.has_ended && overview.attempt &&
+      !overview.attempt->raised.empty()) {
+    text = raised_text(overview.attempt->raised);
+  }
   if (overview.was_killed) {
     return "killed or crashed: its process has exited without an end marker";
   }
@@ -116,6 +120,7 @@ void add_rules(const RunOverview& overview, TextTable& table) {
   for (const RecordedStatus& rule : overview.rules) {
     if (is_unjudged(rule)) continue;
     std::string text = rule.key + ": " + rule.status;
+    if (rule.severity == Severity::advice) text += " (advice)";
     if (rule.last_step >= 0) {
       text += fmt::format(", up to step {}", rule.last_step);
     }
@@ -135,14 +140,17 @@ void add_rules(const RunOverview& overview, TextTable& table) {
 }
 
 Json to_json(const RecordedStatus& rule) {
-  return Json::Object{{"key", rule.key},
-                      {"rule", rule.rule},
-                      {"status", rule.status},
-                      {"message", rule.message},
-                      {"last_modified", rule.last_modified},
-                      {"last_step", rule.last_step},
-                      {"lag_steps", rule.lag_steps},
-                      {"lag_seconds", rule.lag_seconds}};
+  return Json::Object{
+      {"key", rule.key},
+      {"rule", rule.rule},
+      {"status", rule.status},
+      {"severity",
+       rule.severity ? Json(severity_name(*rule.severity)) : Json()},
+      {"message", rule.message},
+      {"last_modified", rule.last_modified},
+      {"last_step", rule.last_step},
+      {"lag_steps", rule.lag_steps},
+      {"lag_seconds", rule.lag_seconds}};
 }
 
 Json newest_attempt(const Attempt& attempt) {
@@ -157,6 +165,7 @@ Json newest_attempt(const Attempt& attempt) {
                       {"command", smdebug::to_json(attempt.command)},
                       {"versions", std::move(versions)},
                       {"status", attempt.status},
+                      {"raised", attempt.raised},
                       {"cost", std::move(cost)}};
 }
 

@@ -86,6 +86,10 @@ std::string damage_note(std::size_t files) {
                      files == 1 ? "it" : "them");
 }
 
+std::string raised_text(const std::string& exception) {
+  return "ended by " + exception;
+}
+
 bool hides_tensors(std::span<const Damage> damage) {
   return std::ranges::any_of(damage, &Damage::hides_tensors);
 }

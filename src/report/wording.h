@@ -30,6 +30,9 @@ std::string date_text(double wall_seconds);
 // are damaged, 'smdebug show' lists them". Empty for none.
 std::string damage_note(std::size_t files);
 
+// Returns "ended by ValueError", of the exception that ended a training.
+std::string raised_text(const std::string& exception);
+
 // Whether rules may have judged less than was recorded.
 bool hides_tensors(std::span<const Damage> damage);
 

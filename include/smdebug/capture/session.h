@@ -247,8 +247,10 @@ class Session {
   Status flush();
   /// Publishes the open step, writes the end marker and stops the writer. Fails
   /// with the latched error. If the storage does not respond within its limit,
-  /// abandons the writer's thread. A second call does nothing.
-  Status close();
+  /// abandons the writer's thread. A second call does nothing. `raised`: the
+  /// exception that ends the training, as "ValueError", which lists of runs
+  /// show.
+  Status close(std::string_view raised = {});
 
   /// Call in the child of a fork: the session then writes nothing, has no
   /// thread, and every call returns at once.

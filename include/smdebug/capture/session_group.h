@@ -141,8 +141,8 @@ class SessionGroup {
   void explain_empty(std::string_view collection, std::string_view reason);
   Status flush();
   /// Ends the run after the steps of all workers are written: the first session
-  /// that closes writes the end marker.
-  Status close();
+  /// that closes writes the end marker. `raised`: see `Session::close`.
+  Status close(std::string_view raised = {});
   void after_fork_in_child();
 
   /// The status of the first session that failed, or of the first session if

@@ -23,9 +23,10 @@ struct SessionStatus {
   // The first failure of the TensorBoard files, with its step. The run itself
   // is still written.
   std::optional<Error> tensorboard_error;
-  std::string reason;             // why it is inactive, one sentence
-  Step last_step = -1;            // global; -1: none
-  std::uint64_t steps = 0;        // begun
+  std::string reason;       // why it is inactive, one sentence
+  std::string raised;       // what ended the training; known in `close` only
+  Step last_step = -1;      // global; -1: none
+  std::uint64_t steps = 0;  // begun
   std::uint64_t steps_saved = 0;  // with something due
   std::uint64_t steps_published = 0;
   std::uint64_t tensors = 0;  // captured

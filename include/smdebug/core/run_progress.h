@@ -30,6 +30,8 @@ struct RunProgress {
 
   bool has_ended = false;
   std::string error;  // the first error of the session; empty: none
+  // The exception that ended the training, as "ValueError"; empty: none did.
+  std::string raised;
   std::string framework;
   std::uint64_t attempt = 1;
   int workers = 1;

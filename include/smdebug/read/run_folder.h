@@ -19,16 +19,20 @@ namespace smdebug {
 /// and `io`.
 Result<RunProgress> read_run_progress(const Storage& storage);
 
-// Whether a training still writes a run. `killed`: its process exited without
-// an end marker. `unknown`: its process is on another host and has not written
-// for a while.
-enum class RunState { running, ended, killed, unknown };
+// Whether a training still writes a run. `failed`: an exception ended it.
+// `killed`: its process exited without an end marker. `unknown`: its process is
+// on another host and has not written for a while.
+enum class RunState { running, ended, failed, killed, unknown };
 
 /// Returns the first error of the recording by the `progress.json` at
 /// `location`; empty if it has none or cannot be read.
 std::string recorded_error(const std::string& location);
 
-/// Returns "running", "ended", "killed" or "unknown".
+/// Returns whether the run has an end: its training ended, or an exception
+/// ended it.
+bool has_end(RunState state);
+
+/// Returns "running", "ended", "failed", "killed" or "unknown".
 std::string_view run_state_name(RunState state);
 
 /// Returns the state by the end marker, the claim and the writer of `progress`.

@@ -95,6 +95,7 @@ struct Attempt {
   std::optional<double> ended_seconds;  // none: running, or killed
   std::optional<Step> first_step;
   std::string status;    // "running", "finished", or the first error
+  std::string raised;    // what ended the training, as "ValueError"; or empty
   std::string location;  // of the steps that were replaced; empty: none were
   std::string host;      // of the process that writes `run.json`
   std::int64_t process_id = 0;

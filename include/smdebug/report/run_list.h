@@ -47,7 +47,8 @@ RunRow run_row(const RunOverview& overview);
 void sort_rows(std::vector<RunRow>& rows);
 
 /// Returns what the rules found in a few words: "VanishingGradient",
-/// "no issue", "judging"; empty if no rule has judged the run.
+/// "advice: Overfit" if that is all, "no issue", "judging"; empty if no rule
+/// has judged the run.
 std::string findings_text(const RunRow& row);
 
 /// Returns the rows as a table. Columns that are the same for every run, such

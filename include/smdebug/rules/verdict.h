@@ -25,6 +25,9 @@ enum class Severity {
 /// Returns "advice", "serious" or "fatal".
 std::string_view severity_name(Severity severity);
 
+/// Returns the severity with that name; none if there is no such one.
+std::optional<Severity> find_severity(std::string_view name);
+
 // The same quantity of a tensor in a layer next to that of the evidence.
 struct AdjacentLayer {
   std::string tensor;
@@ -110,12 +113,13 @@ struct ActionResult {
 // The status of a rule, as a monitor records it beside the run
 // (docs/actions.md).
 struct RecordedStatus {
-  std::string key;            // the file's name without its ending: "AllZero_2"
-  std::string rule;           // "AllZero"
-  std::string status;         // "InProgress", ...
-  std::string message;        // of the verdict
-  std::string last_modified;  // UTC: "2026-11-21T03:07:24Z"
-  std::uint64_t attempt = 0;  // of the training that was judged
+  std::string key;     // the file's name without its ending: "AllZero_2"
+  std::string rule;    // "AllZero"
+  std::string status;  // "InProgress", ...
+  std::optional<Severity> severity = {};  // of the finding; none without one
+  std::string message;                    // of the verdict
+  std::string last_modified;              // UTC: "2026-11-21T03:07:24Z"
+  std::uint64_t attempt = 0;              // of the training that was judged
   std::uint64_t steps_judged = 0;
   std::uint64_t observations_found = 0;  // that the rule selected
   Step last_step = -1;                   // the last one judged

@@ -14,6 +14,14 @@ std::string_view severity_name(Severity severity) {
   return "";
 }
 
+std::optional<Severity> find_severity(std::string_view name) {
+  for (const Severity severity :
+       {Severity::advice, Severity::serious, Severity::fatal}) {
+    if (severity_name(severity) == name) return severity;
+  }
+  return std::nullopt;
+}
+
 std::string_view rule_status_name(RuleStatus status) {
   switch (status) {
     case RuleStatus::in_progress:
