@@ -110,15 +110,15 @@ std::string further_text(const Diagnosis& diagnosis,
   return consequences.empty() ? text : text + "; also: " + consequences;
 }
 
-// Advice that is no cause: as many lines as are left, the last of which names
-// all that follow.
+// Advice that is no cause: at most `left` lines, the last of which names all
+// that follow.
 void add_advice(std::span<const Verdict> group, std::span<const Verdict> among,
                 std::size_t left, std::vector<SummaryLine>& lines) {
   if (group.empty() || left == 0) return;
   if (group.size() > 1 && left == 1) {
     lines.push_back({"advice", titles(group, among), 1});
   } else {
-    add_each("advice", group, among, 1, lines);
+    add_each("advice", group, among, left > group.size() ? 2 : 1, lines);
   }
 }
 

@@ -115,6 +115,18 @@ TEST(VerdictGroups, ListAdviceBehindFindingsAndNeverAsTheirCause) {
             "  advice  CheckInputImages: not centered\n");
 }
 
+TEST(VerdictGroups, ShowTwoPiecesOfAdviceIfThereIsNoFinding) {
+  std::vector<Verdict> all = {advice("CheckInputImages"), advice("TreeDepth")};
+  EXPECT_EQ(table(all, true),
+            "  advice  CheckInputImages: not centered\n"
+            "          TreeDepth: not centered\n");
+  all.push_back(advice("NLPSequenceRatio"));
+  EXPECT_EQ(table(all, true),
+            "  advice  CheckInputImages: not centered\n"
+            "          NLPSequenceRatio: not centered\n"
+            "          and 1 more: TreeDepth\n");
+}
+
 TEST(VerdictGroups, KeepTheFindingsIfThereAreMoreLinesThanTheLimit) {
   std::vector<SummaryLine> lines = {
       {"run", "/a", 5}, {"found", "A: bad"}, {"loss", "x", 8}};

@@ -434,6 +434,8 @@ TEST(LossCourse, OfAdversariesMayRise) {
                              .with("loss_output_1", down, 200)
                              .judged();
   EXPECT_EQ(rivals.status, RuleStatus::no_issues_found);
+  EXPECT_THAT(rivals.note, HasSubstr("does not judge the course of losses"));
+  EXPECT_EQ(Course().with("loss_output_0", down, 200).judged().note, "");
   EXPECT_EQ(Course().with("loss_output_0", up, 200).judged().status,
             RuleStatus::issues_found);
 }

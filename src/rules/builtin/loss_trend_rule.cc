@@ -144,6 +144,9 @@ void set_numbers(const LossTrend::Answer& answer, Evidence& evidence) {
   }
 }
 
+constexpr std::string_view kUndirected =
+    "the course of losses that are negative or minimized in turn";
+
 class LossTrendRule : public Rule {
  public:
   explicit LossTrendRule(LossSelection selection)
@@ -237,8 +240,13 @@ class LossTrendRule : public Rule {
 
   std::string not_judged() const override {
     if (!has_undirected_) return {};
-    return "the course of losses that are negative or minimized in turn: they "
-           "may rise";
+    return std::string(kUndirected) + ": they may rise";
+  }
+
+  // Nobody should take "no issue" for a loss that falls.
+  std::string note() const override {
+    if (!has_undirected_) return {};
+    return "LossNotDecreasing does not judge " + std::string(kUndirected);
   }
 
  private:
