@@ -23,7 +23,8 @@ class ArraySummary(DataSummary):
         features = data.shape[1] if data.ndim == 2 and data.shape[1] <= MOST_FEATURES else 1
         rows = data.reshape(-1, features).astype(np.float64)
         if np.isfinite(rows).all():
-            self.add_numbers(len(rows), rows.mean(axis=0), rows.var(axis=0))
+            extremes = float(rows.min()), float(rows.max())
+            self.add_numbers(len(rows), rows.mean(axis=0), rows.var(axis=0), extremes)
         else:
             self.set_not_finite(step)
 

@@ -32,6 +32,7 @@ class DataSummary:
         self._samples = 0
         self._means: np.ndarray | None = None
         self._squares: np.ndarray | None = None  # sums of squared distances from the mean
+        self._low, self._high = math.inf, -math.inf
         self._labels: Counter[int] = Counter()
         self._one_class_steps = 0
         self._leading: set[int] = set()
@@ -56,8 +57,16 @@ class DataSummary:
         if self._not_finite is None:
             self._not_finite = step
 
-    def add_numbers(self, samples: int, means: np.ndarray, variances: np.ndarray) -> None:
-        """Adds the means and variances of the features of so many samples, in float64."""
+    def add_numbers(
+        self,
+        samples: int,
+        means: np.ndarray,
+        variances: np.ndarray,
+        extremes: tuple[float, float],
+    ) -> None:
+        """Adds the means and variances of the features of so many samples, in float64, and the
+        smallest and largest element."""
+        self._low, self._high = min(self._low, extremes[0]), max(self._high, extremes[1])
         if self._means is None or self._squares is None:
             self._samples, self._means, self._squares = samples, means, variances * samples
         elif len(self._means) == len(means):
@@ -86,6 +95,8 @@ class DataSummary:
             shape=self._shape,
             mean=mean,
             deviation=deviation,
+            low=None if mean is None else self._low,
+            high=None if mean is None else self._high,
             median_feature_deviation=median,
             largest_feature_deviation=largest,
             not_finite=self._not_finite,

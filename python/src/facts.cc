@@ -125,11 +125,11 @@ void bind_data(nb::module_& m) {
           [](DataFacts* self, std::string tensor, std::string received_by,
              std::string dtype, std::uint64_t steps,
              std::vector<std::int64_t> shape, Number mean, Number deviation,
-             Number median_feature_deviation, Number largest_feature_deviation,
-             std::optional<Step> not_finite, std::uint64_t labels,
-             std::uint64_t classes, std::uint64_t one_class_steps,
-             std::uint64_t leading_classes, std::uint64_t largest_class,
-             std::uint64_t smallest_class) {
+             Number low, Number high, Number median_feature_deviation,
+             Number largest_feature_deviation, std::optional<Step> not_finite,
+             std::uint64_t labels, std::uint64_t classes,
+             std::uint64_t one_class_steps, std::uint64_t leading_classes,
+             std::uint64_t largest_class, std::uint64_t smallest_class) {
             new (self) DataFacts{
                 .tensor = std::move(tensor),
                 .received_by = std::move(received_by),
@@ -138,6 +138,8 @@ void bind_data(nb::module_& m) {
                 .shape = std::move(shape),
                 .mean = mean,
                 .deviation = deviation,
+                .low = low,
+                .high = high,
                 .median_feature_deviation = median_feature_deviation,
                 .largest_feature_deviation = largest_feature_deviation,
                 .not_finite = not_finite,
@@ -151,6 +153,7 @@ void bind_data(nb::module_& m) {
           "tensor"_a = "", nb::kw_only(), "received_by"_a = "", "dtype"_a = "",
           "steps"_a = 0, "shape"_a = std::vector<std::int64_t>(),
           "mean"_a.none() = nb::none(), "deviation"_a.none() = nb::none(),
+          "low"_a.none() = nb::none(), "high"_a.none() = nb::none(),
           "median_feature_deviation"_a.none() = nb::none(),
           "largest_feature_deviation"_a.none() = nb::none(),
           "not_finite"_a.none() = nb::none(), "labels"_a = 0, "classes"_a = 0,
@@ -163,6 +166,8 @@ void bind_data(nb::module_& m) {
       .def_ro("shape", &DataFacts::shape)
       .def_ro("mean", &DataFacts::mean)
       .def_ro("deviation", &DataFacts::deviation)
+      .def_ro("low", &DataFacts::low)
+      .def_ro("high", &DataFacts::high)
       .def_ro("median_feature_deviation", &DataFacts::median_feature_deviation)
       .def_ro("largest_feature_deviation",
               &DataFacts::largest_feature_deviation)
@@ -329,7 +334,8 @@ void bind_facts(nb::module_& m) {
           [](RunFacts* self, std::vector<ParameterFacts> parameters,
              std::vector<OptimizerFacts> optimizers,
              std::vector<ModuleFacts> modules, std::vector<LossFacts> losses,
-             std::vector<DataFacts> inputs, LoopFacts loop,
+             std::vector<DataFacts> inputs,
+             std::vector<DataFacts> evaluation_inputs, LoopFacts loop,
              std::vector<std::string> training_sets) {
             new (self) RunFacts{0,
                                 std::move(parameters),
@@ -337,6 +343,7 @@ void bind_facts(nb::module_& m) {
                                 std::move(modules),
                                 std::move(losses),
                                 std::move(inputs),
+                                std::move(evaluation_inputs),
                                 std::move(loop),
                                 std::move(training_sets)};
           },
@@ -344,7 +351,9 @@ void bind_facts(nb::module_& m) {
           "optimizers"_a = std::vector<OptimizerFacts>(),
           "modules"_a = std::vector<ModuleFacts>(),
           "losses"_a = std::vector<LossFacts>(),
-          "inputs"_a = std::vector<DataFacts>(), "loop"_a = LoopFacts(),
+          "inputs"_a = std::vector<DataFacts>(),
+          "evaluation_inputs"_a = std::vector<DataFacts>(),
+          "loop"_a = LoopFacts(),
           "training_sets"_a = std::vector<std::string>())
       .def_ro("step", &RunFacts::step)
       .def_ro("parameters", &RunFacts::parameters)
@@ -352,6 +361,7 @@ void bind_facts(nb::module_& m) {
       .def_ro("modules", &RunFacts::modules)
       .def_ro("losses", &RunFacts::losses)
       .def_ro("inputs", &RunFacts::inputs)
+      .def_ro("evaluation_inputs", &RunFacts::evaluation_inputs)
       .def_ro("loop", &RunFacts::loop)
       .def_ro("training_sets", &RunFacts::training_sets)
       .def("__eq__", [](const RunFacts& self, const RunFacts& other) {

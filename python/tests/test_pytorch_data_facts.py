@@ -129,6 +129,33 @@ def test_inputs_and_targets_of_the_first_saved_steps_are_facts(out_dir):
     assert targets.deviation == pytest.approx(expected.std(correction=0).item(), rel=1e-5)
 
 
+def test_inputs_of_evaluations_are_facts_of_their_own(out_dir):
+    torch.manual_seed(0)
+    model, hook = Net(), LaunchedHook(out_dir, save_config=smd.SaveConfig(save_interval=1))
+    hook.register_module(model)
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    seen = {True: [], False: []}  # by mode of the model
+    for step in range(14):
+        model.train(step not in (0, 5, 13))
+        x = torch.randn(16, 4) if model.training else torch.rand(16, 4) * 255
+        seen[model.training].append(x)
+        with torch.set_grad_enabled(model.training):
+            loss = model(x).square().mean()
+        if model.training:
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    hook.close()
+    facts = read(out_dir).facts()[-1].facts
+    for told, is_training in [(facts.inputs, True), (facts.evaluation_inputs, False)]:
+        (given,) = told
+        # The last report was made after ten training steps.
+        data = torch.cat(seen[is_training][: 10 if is_training else 2])
+        assert given.tensor == "Net_input_0"
+        assert (given.low, given.high) == (data.min().item(), data.max().item())
+        assert given.mean == pytest.approx(data.mean().item(), rel=1e-4, abs=1e-6)
+
+
 @pytest.mark.parametrize("is_target", [False, True])
 def test_a_nan_in_a_step_that_is_not_saved_is_found_in_the_data(out_dir, is_target):
     batches = sound_batches(30)

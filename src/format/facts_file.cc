@@ -78,6 +78,8 @@ Json to_json(const DataFacts& data) {
                       {"shape", shape_json(data.shape)},
                       {"mean", number_or_null(data.mean)},
                       {"deviation", number_or_null(data.deviation)},
+                      {"low", number_or_null(data.low)},
+                      {"high", number_or_null(data.high)},
                       {"median_feature_deviation",
                        number_or_null(data.median_feature_deviation)},
                       {"largest_feature_deviation",
@@ -274,6 +276,8 @@ Status parse_into(const Json& json, DataFacts& data) {
   SMD_TRY(data.shape, shape_at(json, "shape"));
   SMD_TRY(data.mean, optional_number_at(json, "mean"));
   SMD_TRY(data.deviation, optional_number_at(json, "deviation"));
+  SMD_TRY(data.low, optional_number_at(json, "low"));
+  SMD_TRY(data.high, optional_number_at(json, "high"));
   SMD_TRY(data.median_feature_deviation,
           optional_number_at(json, "median_feature_deviation"));
   SMD_TRY(data.largest_feature_deviation,
@@ -418,6 +422,10 @@ Result<RunFacts> parse_facts(std::string_view text) {
   if (is_given(json, "inputs")) {
     SMD_CHECK_OK(parse_list(json, "inputs", facts.inputs));
   }
+  if (is_given(json, "evaluation_inputs")) {
+    SMD_CHECK_OK(
+        parse_list(json, "evaluation_inputs", facts.evaluation_inputs));
+  }
   if (is_given(json, "loop")) {
     SMD_TRY([[maybe_unused]] const Json::Object* members,
             json.object_at("loop"));
@@ -434,15 +442,17 @@ Result<RunFacts> parse_facts(std::string_view text) {
 }  // namespace
 
 std::string write_facts_file(const RunFacts& facts) {
-  const Json json = Json::Object{{"version", kFactsVersion},
-                                 {"step", facts.step},
-                                 {"parameters", list_json(facts.parameters)},
-                                 {"optimizers", list_json(facts.optimizers)},
-                                 {"modules", list_json(facts.modules)},
-                                 {"losses", list_json(facts.losses)},
-                                 {"inputs", list_json(facts.inputs)},
-                                 {"loop", to_json(facts.loop)},
-                                 {"training_sets", training_sets_json(facts)}};
+  const Json json =
+      Json::Object{{"version", kFactsVersion},
+                   {"step", facts.step},
+                   {"parameters", list_json(facts.parameters)},
+                   {"optimizers", list_json(facts.optimizers)},
+                   {"modules", list_json(facts.modules)},
+                   {"losses", list_json(facts.losses)},
+                   {"inputs", list_json(facts.inputs)},
+                   {"evaluation_inputs", list_json(facts.evaluation_inputs)},
+                   {"loop", to_json(facts.loop)},
+                   {"training_sets", training_sets_json(facts)}};
   return json.dump(JsonStyle::spaced);
 }
 

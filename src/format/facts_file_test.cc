@@ -70,9 +70,14 @@ RunFacts facts_of_all_kinds() {
   images.shape = {50, 3, 8, 8};
   images.mean = 0.5;
   images.deviation = 0.25;
+  images.low = -0.5;
+  images.high = 1.5;
   images.median_feature_deviation = 0.125;
   images.largest_feature_deviation = 2;
   images.not_finite = 37;
+  DataFacts& evaluated = facts.evaluation_inputs.emplace_back(images);
+  evaluated.steps = 1;
+  evaluated.mean = 127;
   facts.loop.autocast_dtype = "bfloat16";
   facts.loop.schedulers = {{"StepLR", 0, 7, 70, {{"step_size", 30}}},
                            {"LambdaLR", std::nullopt, 1, 0, {}}};

@@ -27,6 +27,7 @@ constexpr Kinds kDataNotFinite = {"not finite"};
 constexpr Kinds kDataConstant = {"constant inputs"};
 constexpr Kinds kDataScale = {"different scales", "large inputs",
                               "large targets"};
+constexpr Kinds kEvaluationScale = {"evaluation inputs of another scale"};
 constexpr Kinds kDataOrder = {"sorted labels", "labels of one class"};
 constexpr Kinds kNothingMoves = {"nothing moves"};
 constexpr Kinds kOtherParameters = {"the optimizer holds other parameters",
@@ -151,12 +152,18 @@ constexpr Effects kHighFirstLoss = {"a first loss that is too high",
 constexpr Findings kOverfitFindings = {{"Overfit"}};
 constexpr Effects kOverfit = {"overfitting", kOverfitFindings};
 
+constexpr Findings kNoGeneralizationFindings = {{"NoGeneralization"}};
+constexpr Effects kNoGeneralization = {"evaluations that do not get better",
+                                       kNoGeneralizationFindings};
+
 // Which groups each row explains.
 constexpr Group kByDataOrder = {&kRising,     &kStanding,    &kVanishing,
                                 &kSameOutput, &kPredictions, &kHighRate};
 constexpr Group kByDataScale = {
     &kNotFinite,    &kRising,     &kStanding, &kDead,    &kVanishing,
     &kLargeUpdates, &kSameOutput, &kHighRate, &kScaling, &kHighFirstLoss};
+constexpr Group kByEvaluationScale = {&kNoGeneralization, &kOverfit,
+                                      &kPredictions};
 constexpr Group kByLargerClass = {&kPredictions};
 constexpr Group kByForeignLabels = {&kOverfit, &kPredictions};
 constexpr Group kByWrongSign = {&kPlunging};
@@ -220,6 +227,9 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::data,
      .finding = {"LabelsAndInputs", kRareClass},
      .effects = kByLargerClass},
+    {.stage = Stage::data,
+     .finding = {"LabelsAndInputs", kEvaluationScale},
+     .effects = kByEvaluationScale},
     {.stage = Stage::data,
      .finding = {"NoGeneralization"},
      .effects = kByForeignLabels},

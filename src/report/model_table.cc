@@ -144,10 +144,12 @@ std::string numbers_text(const DataFacts& data) {
 std::string inputs_text(const RunFacts& facts) {
   TextTable table(
       {"input", "shape", "dtype", "mean, deviation", "received by"});
-  for (const DataFacts& data : facts.inputs) {
-    table.add({data.tensor, shape_text(data.shape), data.dtype,
-               numbers_text(data), data.received_by});
-  }
+  const auto add = [&](const DataFacts& data, std::string_view note) {
+    table.add({data.tensor + std::string(note), shape_text(data.shape),
+               data.dtype, numbers_text(data), data.received_by});
+  };
+  for (const DataFacts& data : facts.inputs) add(data, "");
+  for (const DataFacts& data : facts.evaluation_inputs) add(data, " (EVAL)");
   return table.rows() > 0 ? "\n" + table.text() : "";
 }
 

@@ -72,6 +72,29 @@ def test_inputs_are_told_with_their_scale_and_the_first_layer(out_dir):
     assert told.deviation == pytest.approx(measured.std(), rel=1e-5)
 
 
+def test_inputs_of_evaluations_are_told_apart(out_dir):
+    net = stack("relu", 1, 6, 1, prefix="net_")
+    net.initialize(mx.init.Xavier())
+    hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=1))
+    hook.register_block(net)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01})
+    x = inputs()
+    for step in range(12):
+        rows = x[step * BATCH :][:BATCH]
+        with autograd.record():
+            loss = net(mx.nd.array(rows)).square().mean()
+        loss.backward()
+        trainer.step(1)
+        if step == 3:
+            net(mx.nd.array(255 * rows))
+    hook.close()
+    facts = smd.create_trial(out_dir).facts()[-1].facts
+    (trained_on,), (evaluated,) = facts.inputs, facts.evaluation_inputs
+    assert (trained_on.steps, evaluated.steps) == (10, 1)
+    assert trained_on.high == pytest.approx(x[: 10 * BATCH].max())
+    assert evaluated.low == pytest.approx(255 * x[3 * BATCH : 4 * BATCH].min())
+
+
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_a_cross_entropy_is_told_with_its_classes_and_labels(out_dir, hybridize):
     y = labels()

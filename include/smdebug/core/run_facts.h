@@ -86,6 +86,8 @@ struct DataFacts {
   // Of floating-point data, in the measured steps without NaN and infinity.
   std::optional<double> mean;
   std::optional<double> deviation;  // the standard deviation
+  std::optional<double> low;        // the smallest element
+  std::optional<double> high;       // and the largest
   // Of data with the shape (samples, features): the standard deviations of the
   // features that are not constant.
   std::optional<double> median_feature_deviation;
@@ -200,6 +202,8 @@ struct RunFacts {
   std::vector<ModuleFacts> modules;
   std::vector<LossFacts> losses;
   std::vector<DataFacts> inputs;  // of the models
+  // The same tensors in the first saved steps that evaluate a model.
+  std::vector<DataFacts> evaluation_inputs = {};
   LoopFacts loop;
   // The evaluation sets of XGBoost that are the rows it trains on, whatever
   // their names: "validation_0".

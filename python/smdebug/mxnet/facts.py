@@ -96,6 +96,7 @@ def _facts(
         optimizers=[_optimizer_facts(each, parameters) for each in trainers],
         losses=data.losses(),
         inputs=data.inputs(),
+        evaluation_inputs=data.evaluation_inputs(),
     )
 
 

@@ -1,5 +1,6 @@
 """`FirstData`: measures the inputs of models, and what losses are given, in the first saved steps
-that train. See `DataFacts` and `LossInputFacts` in include/smdebug/core/run_facts.h.
+that train, and the inputs also in the first that evaluate. See `DataFacts` and `LossInputFacts` in
+include/smdebug/core/run_facts.h.
 
 Measured are positional arguments of registered models before the first container, and the
 predictions and labels of registered losses. Gluon returns the loss of each sample, and a run has
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _logger = get_logger()
 
 _MOST_INPUTS = 8  # of all models
+_Inputs = dict[str, tuple[str, ArraySummary]]  # tensor -> (first layer, summary)
 # Blocks that do not change the elements of what they are given.
 _PASSING = ("Flatten",)
 _ELEMENTWISE = {"L2Loss": "mse_loss", "L1Loss": "l1_loss"}
@@ -42,9 +44,12 @@ class FirstData:
     operator of the training, which whoever waits for its result gets."""
 
     def __init__(self) -> None:
-        self._inputs: dict[str, tuple[str, ArraySummary]] = {}  # tensor -> (first layer, summary)
+        self._inputs: _Inputs = {}
+        self._evaluation_inputs: _Inputs = {}
         self._losses: dict[str, tuple[LossKind, MeasuredLoss]] = {}  # by the name of the block
         self._steps = 0  # that train
+        self._evaluation_steps = 0
+        self._is_evaluation = False  # the open step
         self._seen: set[str] = set()  # names of models and losses that the open step has called
         self._step: int | None = None  # the open one, if it is measured
         self._last_inputs: tuple[np.ndarray, ...] = ()  # of the model called last, in part
@@ -52,16 +57,22 @@ class FirstData:
     @property
     def reports(self) -> int:
         """How often the facts have changed enough to be reported again."""
-        return sum(self._steps >= steps for steps in REPORTED_AFTER)
+        # An evaluation may have one batch.
+        return sum(self._steps >= steps for steps in REPORTED_AFTER) + sum(
+            self._evaluation_steps >= steps for steps in (1, MEASURED_STEPS)
+        )
 
     def begin_step(self, step: int, is_saved: bool) -> None:
-        """Begins a step. It is measured if it is saved, trains, and is one of the first."""
-        is_measured = is_saved and self._steps < MEASURED_STEPS and autograd.is_training()
+        """Begins a step. It is measured if it is saved, and one of the first of its kind."""
+        self._is_evaluation = not autograd.is_training()
+        steps = self._evaluation_steps if self._is_evaluation else self._steps
+        is_measured = is_saved and steps < MEASURED_STEPS
         self._step = step if is_measured else None
         self._last_inputs = ()
         if is_measured:
             self._seen.clear()
-            self._steps += 1
+            self._steps += not self._is_evaluation
+            self._evaluation_steps += self._is_evaluation
 
     def note_model(self, block: gluon.Block, name: str, arguments: Iterable[Any]) -> None:
         """Measures the inputs of a model. A further call in a step does not count."""
@@ -72,8 +83,12 @@ class FirstData:
         self._note(self._add_loss, block, name, arguments)
 
     def inputs(self) -> list[_core.DataFacts]:
-        """The facts of the inputs so far."""
-        return [summary.facts(name, layer) for name, (layer, summary) in self._inputs.items()]
+        """The facts of the inputs so far, in steps that train."""
+        return _facts_of(self._inputs)
+
+    def evaluation_inputs(self) -> list[_core.DataFacts]:
+        """The facts of the inputs so far, in steps that evaluate."""
+        return _facts_of(self._evaluation_inputs)
 
     def losses(self) -> list[_core.LossFacts]:
         """The facts of the losses so far."""
@@ -103,17 +118,20 @@ class FirstData:
 
     def _add_inputs(self, block: gluon.Block, name: str, arguments: Iterable[Any]) -> None:
         self._last_inputs = ()
+        inputs = self._evaluation_inputs if self._is_evaluation else self._inputs
         for number, argument in enumerate(arguments):
-            if not isinstance(argument, NDArray) or len(self._inputs) == _MOST_INPUTS:
+            if not isinstance(argument, NDArray) or len(inputs) == _MOST_INPUTS:
                 return
             tensor = _core.input_name(name, number)
-            layer, summary = self._inputs.setdefault(tensor, (_first_layer(block), ArraySummary()))
+            layer, summary = inputs.setdefault(tensor, (_first_layer(block), ArraySummary()))
             array = _first_samples(argument)
             if array is not None:
                 summary.add(array, list(argument.shape), self._step)
                 self._last_inputs += (array,)
 
     def _add_loss(self, block: gluon.loss.Loss, name: str, arguments: tuple[Any, ...]) -> None:
+        if self._is_evaluation:
+            return
         kind = loss_kind(block)
         _, measured = self._losses.setdefault(name, (kind, MeasuredLoss()))
         if not kind.function or len(arguments) < 2:
@@ -136,6 +154,10 @@ class FirstData:
             inputs=self._last_inputs,
         )
         measured.add(kind, batch, self._step, are_targets_told=True)
+
+
+def _facts_of(inputs: _Inputs) -> list[_core.DataFacts]:
+    return [summary.facts(name, layer) for name, (layer, summary) in inputs.items()]
 
 
 def loss_kind(block: gluon.loss.Loss) -> LossKind:

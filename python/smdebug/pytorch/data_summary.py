@@ -40,7 +40,8 @@ class TensorSummary(DataSummary):
         variances, means = torch.var_mean(rows, dim=0, correction=0)
         variances, means = np.array(torch.stack([variances, means]).tolist())
         if np.isfinite(variances + means).all():
-            self.add_numbers(len(rows), means, variances)
+            low, high = torch.stack(torch.aminmax(rows)).tolist()
+            self.add_numbers(len(rows), means, variances, (low, high))
         else:
             # The variance of large numbers may overflow.
             self.note_not_finite(data, step)

@@ -211,6 +211,7 @@ class FactsReport:
             modules=facts.modules,
             losses=self._losses(),
             inputs=self.model_inputs.facts(),
+            evaluation_inputs=self.model_inputs.evaluation_facts(),
             loop=self.loop.facts(self._known_optimizers()),
         )
 
@@ -262,6 +263,7 @@ class FactsReport:
             modules=self._module_facts(),
             losses=self._losses(),
             inputs=self.model_inputs.facts(),
+            evaluation_inputs=self.model_inputs.evaluation_facts(),
             loop=self.loop.facts(optimizers),
         )
 

@@ -1,4 +1,4 @@
-"""Measures the inputs of models, in the first saved steps of a training.
+"""Measures the inputs of models, in the first saved steps that train and in those that evaluate.
 
 Measured are tensors in plain memory that are positional arguments of a model. Where the loss is on
 the CPU and not finite for the first time, the inputs of that step are searched for NaN and
@@ -27,7 +27,44 @@ if TYPE_CHECKING:
 _logger = get_logger()
 
 _REPORTED_AFTER = (5, MEASURED_STEPS)
+_EVALUATION_REPORTED_AFTER = (1, MEASURED_STEPS)  # an evaluation may have one batch
 _MOST_INPUTS = 4  # of all models
+
+
+class _Summaries:
+    """The inputs in the first steps of one kind."""
+
+    def __init__(self, reported_after: tuple[int, ...]) -> None:
+        self._reported_after = reported_after
+        self._of: dict[str, tuple[str, TensorSummary]] = {}  # tensor -> (first layer, summary)
+        self._step = -1
+        self._steps = 0
+
+    def wants(self, step: int) -> bool:
+        """Whether a call in this step is measured: the first of a step, in the first steps."""
+        return step != self._step and self._steps < MEASURED_STEPS
+
+    def add(self, root: Root, arguments: Any, step: int) -> bool:
+        """Measures the inputs of a call. Returns whether they are worth a report."""
+        self._step = step
+        self._steps += 1
+        for number, tensor in _tensors_of(arguments):
+            if can_read(tensor):
+                summary = self.summary_of(root, number)
+                if summary is not None:
+                    summary.add(tensor, step)
+        return self._steps in self._reported_after
+
+    def summary_of(self, root: Root, number: int) -> TensorSummary | None:
+        name = _core.input_name(root.name, number)
+        if name not in self._of:
+            if len(self._of) == _MOST_INPUTS:
+                return None
+            self._of[name] = (_first_layer_of(root.module), TensorSummary())
+        return self._of[name][1]
+
+    def facts(self) -> list[_core.DataFacts]:
+        return [summary.facts(name, layer) for name, (layer, summary) in self._of.items()]
 
 
 class ModelInputs:
@@ -35,29 +72,18 @@ class ModelInputs:
 
     def __init__(self) -> None:
         self.version: int = 0  # increases when `facts` returns something new
-        self._inputs: dict[str, tuple[str, TensorSummary]] = {}  # tensor -> (first layer, summary)
-        self._step = -1
-        self._steps = 0
+        self._training = _Summaries(_REPORTED_AFTER)
+        self._evaluation = _Summaries(_EVALUATION_REPORTED_AFTER)
         # The inputs of the last call: (tensor's name, first layer, reference).
         self._last: list[tuple[Root, int, weakref.ref[torch.Tensor]]] = []
 
     def note_call(self, root: Root, arguments: Any, step: int) -> None:
         """Measures the inputs of a call in a saved step. A further call in a step does not
         count."""
-        if step == self._step or self._steps == MEASURED_STEPS:
-            return
         try:
-            if not (root.module.training and torch.is_grad_enabled()):
-                return
-            self._step = step
-            self._steps += 1
-            for number, tensor in _tensors_of(arguments):
-                if can_read(tensor):
-                    summary = self._summary_of(root, number)
-                    if summary is not None:
-                        summary.add(tensor, step)
-            if self._steps in _REPORTED_AFTER:
-                self.version += 1
+            summaries = self._summaries_for(root)
+            if summaries is not None and summaries.wants(step):
+                self.version += summaries.add(root, arguments, step)
         except Exception as error:  # a tensor of another library
             _logger.debug("the inputs of a model are unknown: %r", error)
 
@@ -74,23 +100,24 @@ class ModelInputs:
                 tensor = reference()
                 if tensor is None or not can_read(tensor):
                     continue
-                summary = self._summary_of(root, number)
+                summary = self._training.summary_of(root, number)
                 if summary is not None and summary.note_not_finite(tensor, step):
                     self.version += 1
         except Exception as error:
             _logger.debug("the inputs of a model are unknown: %r", error)
 
     def facts(self) -> list[_core.DataFacts]:
-        """The inputs so far."""
-        return [summary.facts(name, layer) for name, (layer, summary) in self._inputs.items()]
+        """The inputs so far of steps that train."""
+        return self._training.facts()
 
-    def _summary_of(self, root: Root, number: int) -> TensorSummary | None:
-        name = _core.input_name(root.name, number)
-        if name not in self._inputs:
-            if len(self._inputs) == _MOST_INPUTS:
-                return None
-            self._inputs[name] = (_first_layer_of(root.module), TensorSummary())
-        return self._inputs[name][1]
+    def evaluation_facts(self) -> list[_core.DataFacts]:
+        """The inputs so far of steps that evaluate."""
+        return self._evaluation.facts()
+
+    def _summaries_for(self, root: Root) -> _Summaries | None:
+        if not root.module.training:
+            return self._evaluation
+        return self._training if torch.is_grad_enabled() else None
 
 
 def _tensors_of(arguments: Any) -> list[tuple[int, torch.Tensor]]:

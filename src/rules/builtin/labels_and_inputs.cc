@@ -61,6 +61,7 @@ enum class DataFault {
   inputs_not_finite,
   targets_not_finite,
   inputs_constant,
+  evaluation_scaled,
   labels_sorted,
   one_class,
   one_of_two_classes,
@@ -91,6 +92,12 @@ const Advice kAdvice[] = {
               "large number: the model cannot tell samples apart",
      .advice = "print a batch and its minimum and maximum where the loader "
                "returns it and before the model receives it"},
+    {.when = "evaluation inputs of another scale",
+     .cause = "a normalization that only the training or only the evaluation "
+              "data pass: the model meets numbers that it was not trained on, "
+              "and its results in the evaluation mean little",
+     .advice = "apply the same normalization to both, with the mean and the "
+               "standard deviation of the training data"},
     {.when = "sorted labels",
      .cause = "data that are sorted by class and not shuffled: the model "
               "learns one class and forgets it with the next",
@@ -345,6 +352,77 @@ Found constant(const DataFacts& input) {
           "<="};
 }
 
+// Fewer elements, or a training that was measured in fewer steps, may differ by
+// chance.
+constexpr std::int64_t kFewestElements = 200;
+constexpr std::uint64_t kFewestTrainingSteps = 5;
+// Standard deviations with this ratio are of different scales, and so are means
+// that lie so many standard deviations apart.
+constexpr double kOtherScale = 3;
+// A lower ratio is enough if the data are otherwise the same: if the range has
+// this ratio as well, and the mean lies at the same place in it.
+constexpr double kOtherRange = 1.5, kSameRatio = 1.2, kSamePlace = 0.1;
+// Of features, the median of their deviations must differ as well: a few large
+// numbers of one feature change the deviation of all.
+constexpr double kOtherMedian = 1.5;
+
+double ratio_of(double one, double other) {
+  return std::max(one, other) / std::min(one, other);
+}
+
+bool has_same_shape_of_values(const DataFacts& one, const DataFacts& other,
+                              double ratio) {
+  if (!one.low || !one.high || !other.low || !other.high) return false;
+  const double range = *one.high - *one.low;
+  const double other_range = *other.high - *other.low;
+  if (!(range > 0) || !(other_range > 0)) return false;
+  const double place = (*one.mean - *one.low) / range;
+  const double other_place = (*other.mean - *other.low) / other_range;
+  return ratio_of(ratio_of(range, other_range), ratio) < kSameRatio &&
+         std::abs(place - other_place) < kSamePlace;
+}
+
+bool has_other_features(const DataFacts& one, const DataFacts& other) {
+  const auto& median = one.median_feature_deviation;
+  const auto& other_median = other.median_feature_deviation;
+  return !median || !other_median ||
+         ratio_of(*median, *other_median) > kOtherMedian;
+}
+
+// Whether an input has another scale in the evaluation than in the training.
+std::optional<Found> evaluation_fault(const DataFacts& training,
+                                      const DataFacts& evaluation) {
+  const bool is_known = training.deviation && *training.deviation > 0 &&
+                        evaluation.deviation && *evaluation.deviation > 0 &&
+                        training.shape.size() == evaluation.shape.size() &&
+                        training.steps >= kFewestTrainingSteps &&
+                        element_count(training.shape) >= kFewestElements &&
+                        element_count(evaluation.shape) >= kFewestElements;
+  if (!is_known) return std::nullopt;
+  const double ratio = ratio_of(*training.deviation, *evaluation.deviation);
+  const double distance = std::abs(*training.mean - *evaluation.mean) /
+                          std::min(*training.deviation, *evaluation.deviation);
+  const bool differs =
+      (ratio >= kOtherScale && has_other_features(training, evaluation)) ||
+      (ratio >= kOtherRange &&
+       has_same_shape_of_values(training, evaluation, ratio)) ||
+      distance >= kOtherScale;
+  if (!differs) return std::nullopt;
+  const bool is_mean = distance >= ratio;
+  return Found{
+      DataFault::evaluation_scaled,
+      fmt::format("the inputs have the mean {:.4g} and the standard deviation "
+                  "{:.4g} in the evaluation, and {:.4g} and {:.4g} in the "
+                  "training",
+                  *evaluation.mean, *evaluation.deviation, *training.mean,
+                  *training.deviation),
+      is_mean ? "distance of the means in standard deviations"
+              : "ratio of the standard deviations",
+      is_mean ? distance : ratio,
+      is_mean ? kOtherScale : kOtherRange,
+      ">="};
+}
+
 // Whether there is something to judge: of other data, such as indices, only the
 // form is known.
 bool has_numbers(const DataFacts& data) {
@@ -485,6 +563,15 @@ class LabelsAndInputs : public Rule {
         return found;
       }
     }
+    for (const DataFacts& evaluation : facts.evaluation_inputs) {
+      const auto training = std::ranges::find(facts.inputs, evaluation.tensor,
+                                              &DataFacts::tensor);
+      if (training == facts.inputs.end()) continue;
+      if (auto found = take(evaluation_fault(*training, evaluation),
+                            evaluation.tensor, worker)) {
+        return found;
+      }
+    }
     for (const LossFacts& loss : facts.losses) {
       if (!loss.input || !loss.input->targets) continue;
       const DataFacts& targets = *loss.input->targets;
@@ -556,7 +643,11 @@ const RuleFactory kLabelsAndInputs = {
         "infinite. Fires after 'num_steps' saved steps if all elements of all "
         "inputs are equal, if at least 80 % of the class labels of most steps "
         "are of one class, and of different classes in different steps, or if "
-        "all labels are of one class. Advises at the end of the training if a "
+        "all labels are of one class. Fires if the inputs of an evaluation "
+        "have another scale than those of the training: if one standard "
+        "deviation is at least three times the other, if one is 1.5 times the "
+        "other and the data have the same form, or if the means are three "
+        "standard deviations apart. Advises at the end of the training if a "
         "class of at most 20 has less than a tenth of the labels of the "
         "largest one and a sample has one label, if the standard deviation of "
         "a feature is more than "

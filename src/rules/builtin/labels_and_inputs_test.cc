@@ -91,6 +91,74 @@ TEST(LabelsAndInputs, PassesShuffledLabelsAndScaledInputs) {
   EXPECT_EQ(verdict.status, RuleStatus::no_issues_found) << verdict.message;
 }
 
+DataFacts images(double mean, double deviation, double low, double high) {
+  DataFacts data;
+  data.tensor = "Net_input_0";
+  data.received_by = "Conv2d";
+  data.dtype = "float32";
+  data.steps = 10;
+  data.shape = {32, 1, 28, 28};
+  data.mean = mean;
+  data.deviation = deviation;
+  data.low = low;
+  data.high = high;
+  return data;
+}
+
+// The verdict on a run whose evaluation receives `evaluation`.
+Verdict verdict_on_evaluation(const DataFacts& training, DataFacts evaluation) {
+  RunFacts facts = facts_of_data(training, classification(shuffled_labels()));
+  evaluation.steps = 1;
+  facts.evaluation_inputs = {evaluation};
+  RuleHarness rule("LabelsAndInputs");
+  rule.knows(facts, "worker_0");
+  for (Step step = 0; step < 60; step += 10) {
+    if (rule.fires_at(StepBuilder(step).with_scalar("Loss", 1)))
+      return rule.verdict();
+  }
+  return rule.finish();
+}
+
+TEST(LabelsAndInputs, FindsAnEvaluationWithoutTheNormalizationOfTheTraining) {
+  const DataFacts pixels = images(0.1307, 0.3081, 0, 1);
+  // Normalize((0.1307,), (0.3081,)) and Normalize((0.5,), (0.5,)).
+  for (const DataFacts& normalized :
+       {images(0, 1, -0.4242, 2.8215), images(-0.7386, 0.6162, -1, 1)}) {
+    const Verdict verdict = verdict_on_evaluation(normalized, pixels);
+    EXPECT_EQ(verdict.severity, Severity::serious) << verdict.message;
+    EXPECT_EQ(verdict.kind, "evaluation inputs of another scale");
+    EXPECT_EQ(verdict_on_evaluation(pixels, normalized).kind, verdict.kind);
+    EXPECT_EQ(verdict_on_evaluation(normalized, normalized).status,
+              RuleStatus::no_issues_found);
+  }
+  EXPECT_EQ(
+      verdict_on_evaluation(images(0, 1, -0.4242, 2.8215), pixels).message,
+      "Net_input_0: the inputs have the mean 0.1307 and the standard deviation "
+      "0.3081 in the evaluation, and 0 and 1 in the training");
+}
+
+TEST(LabelsAndInputs, FindsAnEvaluationOfFeaturesThatAreNotStandardized) {
+  DataFacts raw = standardized();
+  raw.mean = 3.46;
+  raw.deviation = 1.98;
+  EXPECT_EQ(verdict_on_evaluation(standardized(), raw).kind,
+            "evaluation inputs of another scale");
+}
+
+TEST(LabelsAndInputs, PassesAnEvaluationThatDiffersByChance) {
+  // A noisier training, and a few large numbers in one of the features.
+  EXPECT_EQ(
+      verdict_on_evaluation(images(0, 1.9, -6, 6), images(0, 1, -1, 1)).status,
+      RuleStatus::no_issues_found);
+  DataFacts heavy = standardized();
+  heavy.deviation = 4;
+  heavy.median_feature_deviation = 1.1;
+  DataFacts light = standardized();
+  light.median_feature_deviation = 1;
+  EXPECT_EQ(verdict_on_evaluation(light, heavy).status,
+            RuleStatus::no_issues_found);
+}
+
 TEST(LabelsAndInputs, FindsInputsThatAreNotFinite) {
   DataFacts input = standardized();
   input.not_finite = 37;
