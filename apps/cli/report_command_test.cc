@@ -105,6 +105,31 @@ TEST_F(Report, IsPrintedAsJsonWithoutAFile) {
   EXPECT_FALSE(std::filesystem::exists(run_ + "/rule-output"));
 }
 
+TEST_F(Report, TakesTheSetThatTheFactsNameForTheTrainingSet) {
+  for (Step step = 4; step < 8; ++step) {
+    FileWriterOptions options;
+    options.step = step;
+    auto writer = FileWriter::create(run_, options);
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    const double of_training[] = {0.1}, of_others[] = {0.2};
+    const std::int64_t one = 1;
+    EXPECT_TRUE(
+        (*writer)
+            ->write_tensor("validation_0-mae", view_of(of_training, one))
+            .ok());
+    EXPECT_TRUE((*writer)
+                    ->write_tensor("validation_1-mae", view_of(of_others, one))
+                    .ok());
+    EXPECT_TRUE((*writer)->close().ok());
+  }
+  std::filesystem::create_directory(run_ + "/facts");
+  std::ofstream(run_ + "/facts/worker_0-000000000000.json")
+      << R"({"version": 1, "step": 0, "parameters": [], "optimizers": [],)"
+      << R"( "modules": [], "losses": [], "training_sets": ["validation_0"]})";
+  EXPECT_THAT(smdebug({"report", run_, "--json"}).out,
+              HasSubstr("validation_1 is 100 % worse than validation_0"));
+}
+
 TEST_F(Report, IsNotWrittenOverItsOwnData) {
   const Spoken spoken =
       smdebug({"report", run_, "--out", folder_.path("report.json")});

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "report/wording.h"
-#include "rules/measures/loss_role.h"
 
 namespace smdebug {
 namespace {
@@ -125,14 +124,11 @@ struct Point {
 using Line = XgboostReport::Metric::Line;
 
 const Line* find_line(const XgboostReport::Metric& metric,
-                      LossRole::Part part) {
+                      const LossRoles& roles, LossRole::Part part) {
   for (const Line& line : metric.lines) {
-    const auto role = role_of_loss(line.set + "-" + metric.name, Mode::global);
+    const auto role = roles.in_xgboost(line.set + "-" + metric.name);
     // A set with any other name is a validation set.
-    const auto actual = role && role->pair == metric.name
-                            ? role->part
-                            : LossRole::Part::validation;
-    if (actual == part) return &line;
+    if ((role ? role->part : LossRole::Part::validation) == part) return &line;
   }
   return nullptr;
 }
@@ -261,8 +257,8 @@ std::string single_set_text(const Line& line, bool larger_is_better) {
       line.set, percent(gain), line.rounds[before]);
 }
 
-// Assesses a metric of which no set has the name of a training set, as with
-// the estimators of XGBoost, which number their sets.
+// Assesses a metric of which no set is known to be the training set: the
+// estimators of XGBoost number their sets.
 std::string unnamed_sets_text(const XgboostReport::Metric& metric) {
   const auto last_loss = [&](const Line& line) {
     return (metric.larger_is_better ? -1 : 1) * line.values.back();
@@ -300,16 +296,20 @@ bool is_better_when_larger(std::string_view metric) {
   return false;
 }
 
-std::string fitting_assessment(const XgboostReport::Metric& metric) {
-  const Line* training = find_line(metric, LossRole::Part::training);
-  const Line* validation = find_line(metric, LossRole::Part::validation);
+std::string fitting_assessment(const XgboostReport::Metric& metric,
+                               const LossRoles& roles) {
+  const Line* training = find_line(metric, roles, LossRole::Part::training);
+  const Line* validation = find_line(metric, roles, LossRole::Part::validation);
   if (metric.is_deviation) {
     return "The standard deviation over the folds of xgboost.cv.";
   }
   if (!training) return unnamed_sets_text(metric);
   if (!validation) {
-    return "Overfitting shows only in the comparison of two sets: evaluate the "
-           "training set as 'train' and another one as 'validation'.";
+    return fmt::format(
+        "Overfitting shows only in the comparison of two sets, and {} is the "
+        "training set: evaluate other rows too (evals of xgboost.train, "
+        "eval_set of fit).",
+        training->set);
   }
   const auto points =
       common_points(*training, *validation, metric.larger_is_better);

@@ -10,6 +10,8 @@
 
 #include "smdebug/xgboost_report/xgboost_report.h"
 
+#include "rules/measures/loss_role.h"
+
 namespace smdebug {
 
 struct TaskEvidence {
@@ -33,7 +35,8 @@ InferredTask infer_task(const TaskEvidence& evidence);
 bool is_better_when_larger(std::string_view metric);
 
 // Compares the metric on the training set with that on the validation set, in
-// a sentence or two.
-std::string fitting_assessment(const XgboostReport::Metric& metric);
+// a sentence or two. `roles` tells them apart.
+std::string fitting_assessment(const XgboostReport::Metric& metric,
+                               const LossRoles& roles = {});
 
 }  // namespace smdebug

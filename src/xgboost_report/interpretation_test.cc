@@ -134,6 +134,24 @@ TEST(FittingAssessment, SeesOverFittingInTheSetsOfAnEstimator) {
             HasSubstr("while validation_0 kept improving")));
 }
 
+TEST(FittingAssessment, KnowsTheTrainingSetOfAnEstimatorFromTheFacts) {
+  RunFacts facts;
+  facts.training_sets = {"validation_0"};
+  LossRoles roles;
+  roles.add(facts);
+  const auto gap = metric({line("validation_0", [](int) { return 0.1; }),
+                           line("validation_1", [](int) { return 0.15; })});
+  EXPECT_THAT(fitting_assessment(gap, roles),
+              HasSubstr("validation_1 is 50 % worse than validation_0"));
+  EXPECT_THAT(
+      fitting_assessment(metric({line("validation_0", falling)}), roles),
+      HasSubstr("validation_0 is the training set: evaluate other"));
+  const auto named_too =
+      metric({line("train", falling), line("validation_0", falling)});
+  EXPECT_THAT(fitting_assessment(named_too, roles),
+              HasSubstr("comparison of two sets"));
+}
+
 TEST(FittingAssessment, DescribesTheOnlySetOfAnEstimator) {
   const auto worse = metric({line("validation_0", [](int round) {
     return 0.5 + 0.0001 * (round - 40) * (round - 40);

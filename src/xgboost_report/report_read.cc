@@ -185,6 +185,8 @@ class Reader {
       const std::string name = has_set ? tensor.substr(dash + 1) : tensor;
       by_name[name].lines.push_back(std::move(line));
     }
+    LossRoles roles;
+    for (const WorkerFacts& one : trial_.facts()) roles.add(one.facts);
     std::vector<XgboostReport::Metric> metrics;
     const auto is_deviation = [&](const std::string& name) {
       return name.ends_with(kDeviation) &&
@@ -195,7 +197,7 @@ class Reader {
       metric.is_deviation = is_deviation(name);
       metric.larger_is_better =
           !metric.is_deviation && is_better_when_larger(name);
-      metric.reading = fitting_assessment(metric);
+      metric.reading = fitting_assessment(metric, roles);
       report_.is_of_folds |= metric.is_deviation;
       metrics.push_back(std::move(metric));
     }
