@@ -145,9 +145,9 @@ def test_a_record_that_is_not_a_tensor_is_a_value_error(tmp_path):
 @pytest.mark.parametrize(
     ("step", "mode", "said"),
     [
-        (77, modes.GLOBAL, "the step was not saved; the nearest saved steps are 75 and 80"),
-        (3, modes.GLOBAL, "the step was not saved; the first saved step is 5"),
-        (90, modes.GLOBAL, "the last saved step is 80"),
+        (77, modes.GLOBAL, "the step was not saved; the tensor has 3 steps: 5, 75, 80"),
+        (3, modes.GLOBAL, "the step was not saved; the tensor has 3 steps, nearest: 5, 75"),
+        (90, modes.GLOBAL, "the tensor has 3 steps, nearest: 75, 80"),
         (3, modes.EVAL, "the run has no EVAL steps, its modes are TRAIN"),
     ],
 )

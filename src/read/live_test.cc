@@ -120,10 +120,12 @@ TEST_F(LiveTest, SaysThatAStepThatHasNotComeIsNotDue) {
   for (const Mode mode : {Mode::global, Mode::train}) {
     const Error missing = trial->tensor("w")->value({13, mode}).error();
     EXPECT_EQ(missing.code, Error::Code::not_yet);
-    EXPECT_THAT(missing.message,
-                HasSubstr("the step is not due, and was not written: the "
-                          "tensor is saved every 10 steps; previously at 10, "
-                          "next at 20"));
+    EXPECT_THAT(
+        missing.message,
+        HasSubstr(
+            "the step is not due, and was not written: "
+            "collection 'weights' is saved every 10 steps; previously at 10, "
+            "next at 20"));
   }
   EXPECT_THAT(trial->tensor("w")->value({20}).error().message,
               HasSubstr("the step has not been written yet"));

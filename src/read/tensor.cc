@@ -9,7 +9,7 @@
 #include "smdebug/reduce/reductions.h"
 
 #include "base/suggestions.h"
-#include "config/save_schedule.h"
+#include "read/absence.h"
 #include "read/record_reader.h"
 #include "read/trial_impl.h"
 
@@ -27,10 +27,10 @@ std::string kept_instead(const RunTable& table,
       ops.push_back(reduction_op_name(other.op()));
     }
   }
-  if (!ops.empty()) return "only its reductions " + quoted_list(ops);
+  if (!ops.empty()) return "its reductions " + quoted_list(ops);
   return table.has_statistics(id)
-             ? "only its statistics, which give reductions such as its mean"
-             : "only its shape";
+             ? "its statistics, which give reductions such as its mean"
+             : "its shape";
 }
 
 bool has_reduction(const RunTable& table, std::span<const EntryId> same_step,
@@ -39,81 +39,6 @@ bool has_reduction(const RunTable& table, std::span<const EntryId> same_step,
     const IndexEntry& other = table.entry(id);
     return other.file == entry.file && other.is_reduction();
   });
-}
-
-// "; the nearest saved steps are 70 and 80" of this mode, or nothing.
-template <typename Steps>
-std::string neighbors_text(const Steps& saved, Step step) {
-  if (saved.empty()) return "";
-  const auto after = saved.lower_bound(step);
-  if (after == saved.begin()) {
-    return fmt::format("; the first saved step is {}", after->first);
-  }
-  const Step before = std::prev(after)->first;
-  if (after == saved.end()) {
-    return fmt::format("; the last saved step is {}", before);
-  }
-  return fmt::format("; the nearest saved steps are {} and {}", before,
-                     after->first);
-}
-
-std::string neighbors_text(const RunTable& table, const StepQuery& query) {
-  if (query.mode != Mode::global && table.steps_of(query.mode).empty()) {
-    std::string modes;
-    for (const Mode mode : {Mode::train, Mode::eval, Mode::predict}) {
-      if (!table.steps_of(mode).empty())
-        modes +=
-            fmt::format("{}{}", modes.empty() ? "" : ", ", mode_name(mode));
-    }
-    return fmt::format("; the run has no {} steps, its modes are {}",
-                       mode_name(query.mode), modes.empty() ? "GLOBAL" : modes);
-  }
-  return query.mode == Mode::global
-             ? neighbors_text(table.steps(), query.step)
-             : neighbors_text(table.steps_of(query.mode), query.step);
-}
-
-// The mode whose steps have the numbers of `query`; none if that is unknown
-// because several modes share the global steps.
-std::optional<Mode> mode_of(const RunTable& table, const StepQuery& query) {
-  if (query.mode != Mode::global) return query.mode;
-  if (table.steps().empty()) return std::nullopt;
-  const StepId& last = table.steps().rbegin()->second.id;
-  if (last.mode == Mode::global) return Mode::global;
-  return last.global == last.mode_step ? std::optional(last.mode)
-                                       : std::nullopt;
-}
-
-// Why a step that was not written yet need not come: no collection of the
-// tensor is due. Empty if one is, or if the run does not tell.
-std::string not_due_text(const RunTable& table,
-                         std::span<const Collection> collections,
-                         const std::string& tensor, const StepQuery& query) {
-  const auto mode = mode_of(table, query);
-  if (!mode) return "";
-  std::string schedule;
-  std::optional<Step> before, after;
-  for (const Collection& collection : collections) {
-    const auto& names = collection.tensors.tensor_names;
-    if (std::ranges::find(names, tensor) == names.end()) continue;
-    if (!collection.save_config) return "";
-    const auto config =
-        collection.save_config->mode(*mode).value_or(SaveConfigMode{});
-    if (config.is_due(query.step)) return "";
-    const auto last = due_before(config, query.step);
-    const auto next = due_after(config, query.step);
-    if (last) before = std::max(before.value_or(*last), *last);
-    if (next) after = std::min(after.value_or(*next), *next);
-    if (schedule.empty()) schedule = schedule_text(config);
-  }
-  if (schedule.empty()) return "";
-  std::string text = fmt::format(
-      "the step is not due, and was not written: the tensor is saved {}",
-      schedule);
-  if (before) text += fmt::format("; previously at {}", *before);
-  if (after)
-    text += fmt::format("{} at {}", before ? ", next" : "; next", *after);
-  return text;
 }
 
 std::shared_ptr<const ErrorSubject> subject_of(const std::string& tensor,
@@ -247,6 +172,7 @@ Result<std::uint32_t> Tensor::find_entry(const StepQuery& query) {
 Error Tensor::why_unknown(const StepQuery& query) const {
   Trial::Impl& trial = *trial_->impl_;
   const RunTable& table = trial.table();
+  const Absence absence(table, trial.collections().collections(), id_, query);
   const std::string what = fmt::format("tensor '{}' at {}", name(),
                                        step_text(query.step, query.mode));
   const auto fail = [&](Error::Code code, Error::Detail detail,
@@ -268,13 +194,9 @@ Error Tensor::why_unknown(const StepQuery& query) const {
                 fmt::format("worker '{}' did not save it", *query.worker));
   }
   switch (trial.completeness().state(table, query.step, query.mode)) {
-    case StepState::not_yet_available: {
-      const std::string not_due =
-          not_due_text(table, trial.collections().collections(), name(), query);
-      return fail(
-          Error::Code::not_yet, Error::Detail::step_not_yet,
-          not_due.empty() ? "the step has not been written yet" : not_due);
-    }
+    case StepState::not_yet_available:
+      return fail(Error::Code::not_yet, Error::Detail::step_not_yet,
+                  absence.of_coming_step());
     case StepState::unavailable:
       if (const auto file = trial.find_damaged_index(query.step, query.mode)) {
         return fail(Error::Code::not_found, Error::Detail::step_passed,
@@ -283,13 +205,12 @@ Error Tensor::why_unknown(const StepQuery& query) const {
                                 *file));
       }
       return fail(Error::Code::not_found, Error::Detail::step_passed,
-                  "the step was not saved" + neighbors_text(table, query));
+                  absence.of_passed_step());
     case StepState::available:
       break;
   }
   return fail(Error::Code::not_found, Error::Detail::tensor_not_at_step,
-              "the step holds other tensors, not this one; steps() of the "
-              "tensor lists its steps");
+              absence.of_tensor());
 }
 
 // Returns the entry that holds the elements.
@@ -300,15 +221,15 @@ Result<std::uint32_t> Tensor::find_record(const StepQuery& query) {
   if (!entry.is_reduction() && entry.has_record()) return id;
   const RunTable& table = trial.table();
   const auto same_step = table.entries_at(id_, table.step_of(id));
+  const Absence absence(table, trial.collections().collections(), id_, query);
   const auto detail = has_reduction(table, same_step, entry)
                           ? Error::Detail::only_reductions
                           : Error::Detail::elements_unavailable;
-  return Error{Error::Code::not_found,
-               fmt::format("tensor '{}' at {}: its elements were not saved, "
-                           "{}; a hook saves them with a collection without "
-                           "reductions",
-                           name(), step_text(query.step, query.mode),
-                           kept_instead(table, same_step, id))}
+  return Error{
+      Error::Code::not_found,
+      fmt::format("tensor '{}' at {}: {}", name(),
+                  step_text(query.step, query.mode),
+                  absence.of_elements(kept_instead(table, same_step, id)))}
       .with(detail, subject_of(name(), query));
 }
 
