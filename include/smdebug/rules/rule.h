@@ -143,18 +143,19 @@ class Rule {
   /// Whether `smdebug rules` explains what the rule looks for.
   bool is_builtin() const { return is_builtin_; }
 
-  /// Returns the only framework whose trainings have the tensors of the rule:
-  /// "XGBoost". Empty for most rules.
-  std::string_view framework() const { return framework_; }
+  /// Returns what the rule judges, where its tensors are only in some
+  /// trainings, in the words of a user: "the tensors of XGBoost". Empty for
+  /// most rules.
+  std::string_view subject() const { return subject_; }
 
   /// Sets the name and the given parameters. For the code that makes the rule.
-  /// `framework` lives as long as the program.
+  /// `subject` lives as long as the program.
   void identify(std::string_view name, std::map<std::string, std::string> given,
-                bool is_builtin = false, std::string_view framework = {}) {
+                bool is_builtin = false, std::string_view subject = {}) {
     name_ = name;
     given_ = std::move(given);
     is_builtin_ = is_builtin;
-    framework_ = framework;
+    subject_ = subject;
   }
 
  protected:
@@ -165,7 +166,7 @@ class Rule {
   std::string name_;
   std::map<std::string, std::string> given_;
   bool is_builtin_ = false;
-  std::string_view framework_;
+  std::string_view subject_;
   std::uint64_t judged_ = 0;
 };
 
@@ -191,7 +192,7 @@ struct RuleFactory {
   Result<std::unique_ptr<Rule>> (*make)(const Parameters& parameters);
   // "start_step" does not limit the steps: the rule receives earlier ones too.
   bool has_own_start_step = false;
-  std::string_view framework = {};  // see `Rule::framework`
+  std::string_view subject = {};  // see `Rule::subject`
 };
 
 }  // namespace smdebug

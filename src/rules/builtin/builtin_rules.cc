@@ -176,7 +176,7 @@ Result<std::unique_ptr<Rule>> make_builtin_rule(
   auto bounded = within_step_bounds(std::move(rule), parameters,
                                     factory->has_own_start_step);
   bounded->identify(factory->name, given, /*is_builtin=*/true,
-                    factory->framework);
+                    factory->subject);
   return bounded;
 }
 

@@ -63,7 +63,7 @@ const RuleFactory kCreateXgboostReport = {
     .condition = "Never fires.",
     .parameters = kParameters,
     .make = make,
-    .framework = "XGBoost",
+    .subject = "the tensors of XGBoost",
 };
 
 }  // namespace smdebug

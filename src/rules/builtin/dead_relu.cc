@@ -109,6 +109,9 @@ const RuleFactory kDeadRelu = {
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
+    .subject =
+        "the outputs of ReLU layers (use nn.ReLU: functions such as "
+        "F.relu, torch.relu and tf.nn.relu have none)",
 };
 
 }  // namespace smdebug

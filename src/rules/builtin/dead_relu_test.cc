@@ -10,6 +10,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 // A batch of rows x units, of which the first `dead` are zero in every row.
 std::vector<float> outputs(int rows, int units, int dead) {
@@ -245,6 +246,22 @@ TEST(DeadRelu, NamesTheNearestTensorsWhereNoneIsARelu) {
   EXPECT_EQ(rule.finish().status, RuleStatus::error);
   EXPECT_THAT(rule.verdict().message,
               AllOf(HasSubstr("nothing to judge"), HasSubstr("fc_output_0")));
+}
+
+TEST(DeadRelu, SaysThatAFunctionHasNoOutputsToJudge) {
+  for (const std::map<std::string, std::string>& given :
+       {std::map<std::string, std::string>{}, {{"preset", "tuned"}}}) {
+    RuleHarness rule("DeadRelu", given);
+    rule.fires_at(StepBuilder(0).with_values("fc_output_0", {0, 0}, {2, 1}));
+    EXPECT_THAT(rule.finish().message,
+                HasSubstr("DeadRelu judges the outputs of ReLU layers (use "
+                          "nn.ReLU: functions such as F.relu, torch.relu and "
+                          "tf.nn.relu have none), and the run has none; "));
+  }
+  RuleHarness chosen("DeadRelu", {{"tensor_regex", "^act"}});
+  chosen.fires_at(StepBuilder(0).with_values("fc_output_0", {0, 0}, {2, 1}));
+  EXPECT_THAT(chosen.finish().message,
+              AllOf(HasSubstr("pattern '^act'"), Not(HasSubstr("nn.ReLU"))));
 }
 
 // Against a plain loop over random activations of random shape; a shortcut by

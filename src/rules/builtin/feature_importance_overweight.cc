@@ -278,7 +278,7 @@ const RuleFactory kFeatureImportanceOverweight = {
     .parameters = kParameters,
     .make = make_rule<FeatureImportanceOverweight>,
     .has_own_start_step = true,
-    .framework = "XGBoost",
+    .subject = "the tensors of XGBoost",
 };
 
 }  // namespace smdebug

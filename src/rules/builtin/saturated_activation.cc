@@ -228,6 +228,9 @@ const RuleFactory kSaturatedActivation = {
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
+    .subject =
+        "the inputs of tanh and sigmoid layers (use nn.Tanh and "
+        "nn.Sigmoid: functions such as torch.tanh have none)",
 };
 
 }  // namespace smdebug

@@ -139,7 +139,7 @@ const RuleFactory kTreeDepth = {
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,
-    .framework = "XGBoost",
+    .subject = "the tensors of XGBoost",
 };
 
 }  // namespace smdebug

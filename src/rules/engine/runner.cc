@@ -32,6 +32,19 @@ bool is_of_user(const std::string& pattern, const Rule& rule) {
          });
 }
 
+// Whether the user chose none of the tensors of a built-in rule.
+bool is_left_to_rule(const Rule& rule, const RuleNeeds& needs) {
+  const auto is_chosen = [&](const std::string& name) {
+    return is_of_user(name, rule);
+  };
+  return rule.is_builtin() &&
+         std::ranges::none_of(
+             needs.selectors, [&](const TensorSelector& selector) {
+               return std::ranges::any_of(selector.collections, is_chosen) ||
+                      std::ranges::any_of(selector.regexes, is_chosen);
+             });
+}
+
 // "collection 'gradients' or pattern 'relu'".
 std::string wanted_text(const RuleNeeds& needs, const Rule& rule) {
   std::vector<std::string> parts;
@@ -119,12 +132,12 @@ std::string not_found_text(const Rule& rule, const RuleNeeds& needs,
   }
   std::string text = fmt::format("looked for {}; {}", wanted_text(needs, rule),
                                  nearest_text(rule, needs, seen));
-  if (!rule.is_builtin() || !rule.given().empty()) return text;
+  if (!is_left_to_rule(rule, needs)) return text;
   text +=
       fmt::format("; 'smdebug rules {}' shows how to choose them", rule.name());
-  if (rule.framework().empty()) return text;
-  return fmt::format("{} judges the tensors of {}; {}", rule.name(),
-                     rule.framework(), text);
+  if (rule.subject().empty()) return text;
+  return fmt::format("{} judges {}, and the run has none; {}", rule.name(),
+                     rule.subject(), text);
 }
 
 void set_finding(Verdict& verdict, Finding finding) {
