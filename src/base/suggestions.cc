@@ -1,6 +1,8 @@
 #include "base/suggestions.h"
 
 #include <algorithm>
+#include <compare>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 
@@ -34,20 +36,72 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back() + *std::ranges::min_element(row);
 }
 
+constexpr std::string_view kSeparators = "/.:";
+
+// Whether `name` contains the words of `wanted` in their order, as
+// "dense/weights/dense/kernel:0" those of "dense.kernel". A short word that is
+// no number occurs in too many names.
+bool has_words_of(std::string_view wanted, std::string_view name) {
+  constexpr std::size_t kLeastLetters = 3;
+  std::size_t words = 0, from = 0;
+  for (std::size_t begin = 0, end = 0; end < wanted.size(); begin = end + 1) {
+    end = std::min(wanted.find_first_of("/.: _-", begin), wanted.size());
+    const std::string_view word = wanted.substr(begin, end - begin);
+    if (word.empty()) continue;
+    const bool is_number = find_number<std::uint64_t>(word).has_value();
+    if (word.size() < kLeastLetters && !is_number) return false;
+    const std::size_t found = name.find(word, from);
+    if (found == name.npos) return false;
+    from = found + word.size();
+    ++words;
+  }
+  return words > 1;
+}
+
+// Whether `part` is a whole component of the path `name`, as "kernel" of
+// "dense/kernel:0".
+bool is_component(std::string_view part, std::string_view name) {
+  const auto is_separator = [&](std::size_t at) {
+    return kSeparators.find(name[at]) != kSeparators.npos;
+  };
+  for (std::size_t at = name.find(part); at != name.npos;
+       at = name.find(part, at + 1)) {
+    const std::size_t end = at + part.size();
+    if ((at == 0 || is_separator(at - 1)) &&
+        (end == name.size() || is_separator(end)))
+      return true;
+  }
+  return false;
+}
+
+// How far a name is from the wanted one, both in lower case; the smaller, the
+// nearer.
+struct Rank {
+  enum class Kind { component, contained, words, letters } kind;
+  std::size_t distance = 0;
+
+  auto operator<=>(const Rank&) const = default;
+};
+
+Rank rank_of(std::string_view wanted, std::string_view name) {
+  if (!wanted.empty() && is_component(wanted, name))
+    return {Rank::Kind::component};
+  if (!wanted.empty() && name.find(wanted) != name.npos)
+    return {Rank::Kind::contained};
+  return {has_words_of(wanted, name) ? Rank::Kind::words : Rank::Kind::letters,
+          distance(wanted, name)};
+}
+
 }  // namespace
 
 std::vector<std::string> nearest_names(std::string_view wanted,
                                        std::span<const std::string> candidates,
                                        std::size_t n) {
   const std::string wanted_lower = lower_case(wanted);
-  std::vector<std::pair<std::size_t, const std::string*>> ranked;
-  for (const std::string& candidate : candidates) {
-    const std::string lower = lower_case(candidate);
-    const bool contained =
-        !wanted.empty() && lower.find(wanted_lower) != std::string::npos;
-    ranked.emplace_back(contained ? 0 : distance(wanted_lower, lower),
+  std::vector<std::pair<Rank, const std::string*>> ranked;
+  for (const std::string& candidate : candidates)
+    ranked.emplace_back(rank_of(wanted_lower, lower_case(candidate)),
                         &candidate);
-  }
   std::stable_sort(
       ranked.begin(), ranked.end(),
       [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -64,12 +118,10 @@ std::vector<std::string> similar_names(std::string_view wanted,
   const std::string wanted_lower = lower_case(wanted);
   std::vector<std::string> similar;
   for (std::string& name : nearest_names(wanted, candidates, n)) {
-    const std::string lower = lower_case(name);
+    const Rank rank = rank_of(wanted_lower, lower_case(name));
     // `distance` counts a wrong letter twice.
-    if (lower.find(wanted_lower) != std::string::npos ||
-        distance(wanted_lower, lower) < wanted.size()) {
+    if (rank.kind != Rank::Kind::letters || rank.distance < wanted.size())
       similar.push_back(std::move(name));
-    }
   }
   return similar;
 }

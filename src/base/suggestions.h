@@ -12,14 +12,15 @@
 
 namespace smdebug {
 
-// Returns up to `n` of `candidates`, the most similar first: those that contain
-// `wanted`, then by edit distance. Ignores case.
+// Returns up to `n` of `candidates`, the most similar first: those of which
+// `wanted` is a component of the path, those that contain it, those that
+// contain its words in their order, then by edit distance. Ignores case.
 std::vector<std::string> nearest_names(std::string_view wanted,
                                        std::span<const std::string> candidates,
                                        std::size_t n);
 
-// Returns those of the nearest names of which less than half of the letters
-// differ from `wanted`.
+// Returns those of the nearest names that contain `wanted` or its words, or of
+// which less than half of the letters differ from it.
 std::vector<std::string> similar_names(std::string_view wanted,
                                        std::span<const std::string> candidates,
                                        std::size_t n);

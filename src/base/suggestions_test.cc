@@ -21,6 +21,35 @@ TEST(NearestNames, PutsNamesThatContainTheWantedOneBeforeAll) {
               ElementsAre("Net_FC2.weight", "fc1"));
 }
 
+TEST(NearestNames, PutsTheWholeComponentOfAPathBeforeItsParts) {
+  const std::vector<std::string> names = {"adam/dense_kernel_momentum:0",
+                                          "dense/weights/dense/kernel:0"};
+  EXPECT_THAT(nearest_names("kernel", names, 1),
+              ElementsAre("dense/weights/dense/kernel:0"));
+}
+
+TEST(NearestNames, PutsNamesWithTheWordsOfTheWantedOneBeforeShortOnes) {
+  const std::vector<std::string> names = {
+      "dense/inputs", "dense/outputs", "dense/weights/sequential/dense/bias:0",
+      "dense/weights/sequential/dense/kernel:0",
+      "gradients/sequential/dense/kernelGrad"};
+  for (const char* wanted : {"dense.kernel", "Dense/Kernel", "dens/kernel"}) {
+    EXPECT_THAT(nearest_names(wanted, names, 2),
+                testing::UnorderedElementsAre(names[3], names[4]))
+        << wanted;
+  }
+  EXPECT_THAT(nearest_names("dense/kernel_grad", names, 1),
+              ElementsAre(names[4]));
+  EXPECT_THAT(nearest_names("dense.weight", names, 2),
+              ElementsAre(names[2], names[3]));
+  EXPECT_THAT(similar_names("dense.weight", names, 3),
+              testing::Contains(names[3]));
+  // Words in another order, or too short to tell.
+  EXPECT_THAT(nearest_names("kernel.weights", names, 1),
+              testing::Not(ElementsAre(names[3])));
+  EXPECT_THAT(nearest_names("d.k", names, 1), ElementsAre(names[0]));
+}
+
 TEST(NearestNames, KeepsTheOrderOfEquals) {
   const std::vector<std::string> names = {"ab", "aa", "ac"};
   EXPECT_THAT(nearest_names("ax", names, 3), ElementsAre("ab", "aa", "ac"));
