@@ -287,6 +287,7 @@ MatchSummary summarize_matches(const SlotTable& slots,
                     std::to_string(names.size()) + " tensors, by " +
                     sought(collection.tensors);
     if (counts[i] > 0) {
+      summary.filled.push_back(i);
       counts_shown.push_back(collection.name() + " " +
                              std::to_string(counts[i]));
     }

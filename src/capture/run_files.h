@@ -48,6 +48,7 @@ class RunRecord {
 struct MatchSummary {
   std::string text;    // one line per saved collection, with its patterns
   std::string counts;  // "12 of 25 tensors (weights 3, biases 3)"
+  std::vector<std::size_t> filled;  // indices of saved collections with tensors
   std::size_t seen = 0;
   std::size_t to_save = 0;  // of those seen
   struct Warning {

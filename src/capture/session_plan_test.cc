@@ -216,6 +216,40 @@ TEST_F(SessionPlanTest, TellsWhichPatternMatchedNothingWithTheNearestNames) {
   EXPECT_THAT(session->summary(), HasSubstr("collection 'default': 0 of 2"));
 }
 
+TEST_F(SessionPlanTest, LogsHowOftenItSavesWhereAllCollectionsAgree) {
+  config_.save_all = false;
+  config_.include_collections = {"weights", "losses"};
+  every_step(500);
+  int runs = 0;
+  const auto logged = [&] {
+    RecordingLogger log(LogLevel::info);
+    SessionOptions options;
+    config_.out_dir = "memory://logs_how_often_" + std::to_string(runs++);
+    options.config = config_;
+    options.framework = pytorch_framework();
+    options.logger = &log;
+    const auto session = Session::create(std::move(options));
+    EXPECT_TRUE(session) << session.error().message;
+    if (!session) return std::string();
+    (*session)->begin_step();
+    put(**session, "fc.weight", {1});
+    put(**session, "loss_output_0", {1});
+    (*session)->begin_step();
+    EXPECT_TRUE((*session)->close().ok());
+    return log.text();
+  };
+  EXPECT_THAT(logged(), HasSubstr(" from step 0, every 500 steps: 2 of 2 "));
+  SaveConfigMode listed;
+  for (Step step = 0; step < 100; ++step) listed.save_steps.push_back(step);
+  config_.save_config = SaveConfig(listed);
+  EXPECT_THAT(logged(), HasSubstr("every 500 steps, and at 0, 1, 2, 3, 4, 5, "
+                                  "6, 7 and 92 more: 2 of 2 "));
+  Collection losses = *config_.find_collection(pytorch_framework(), "losses");
+  losses.save_config = SaveConfig(SaveConfigMode{.save_interval = 1});
+  config_.collections = {losses};
+  EXPECT_THAT(logged(), HasSubstr(" from step 0: 2 of 2 "));
+}
+
 TEST_F(SessionPlanTest, SaysHowToCorrectAPatternThatMatchedNothing) {
   config_.save_all = false;
   config_.include_regex = {"fc1_outputs"};

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "config/save_schedule.h"
 #include "reduce/gather.h"
 
 namespace smdebug {
@@ -193,11 +194,33 @@ std::string nothing_captured(const MatchSummary& matches,
 
 }  // namespace
 
+namespace {
+
+// ", every 500 steps" if the collections are saved alike in steps of `mode`;
+// otherwise nothing, because `smdebug explain` and `smdebug show` list them.
+std::string common_schedule(const Plan& plan,
+                            std::span<const std::size_t> collections,
+                            Mode mode) {
+  std::string common;
+  for (const std::size_t i : collections) {
+    const auto& config = plan.collections()[i].save_config;
+    const std::string text =
+        schedule_text(config ? config->mode(mode).value_or(SaveConfigMode{})
+                             : SaveConfigMode{});
+    if (!common.empty() && common != text) return "";
+    common = text;
+  }
+  return common.empty() ? "" : ", " + common;
+}
+
+}  // namespace
+
 void StepLifecycle::report_matches() {
   is_summarized_ = true;
   if (context_.worker.reports_via_first_worker()) return;
   Logger& logger = context_.logger;
-  const std::string step = std::to_string(context_.steps.current().global);
+  const StepId& now = context_.steps.current();
+  const std::string step = std::to_string(now.global);
   MatchSummary matches =
       summarize_matches(slots_, context_.config.include_collections);
   summary_ = std::move(matches.text);
@@ -205,7 +228,9 @@ void StepLifecycle::report_matches() {
       !std::exchange(is_location_logged_, true)) {
     logger.info((context_.config.dry_run ? "dry run, nothing is written to '"
                                          : "recording to '") +
-                run_.uri() + "' from step " + step + ": " + matches.counts);
+                run_.uri() + "' from step " + step +
+                common_schedule(slots_.plan(), matches.filled, now.mode) +
+                ": " + matches.counts);
   }
   logger.debug(summary_);
   const bool is_empty = run_.recorder()->counts().tensors == 0;

@@ -1,6 +1,7 @@
 #include "config/save_schedule.h"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -18,8 +19,13 @@ std::string schedule_text(const SaveConfigMode& config) {
     if (config.end_step) text += fmt::format(" below {}", *config.end_step);
   }
   if (!config.save_steps.empty()) {
-    const std::string steps =
-        fmt::format("{}", fmt::join(config.save_steps, ", "));
+    constexpr std::size_t kMostListed = 8;
+    const std::size_t listed = std::min(config.save_steps.size(), kMostListed);
+    std::string steps = fmt::format(
+        "{}", fmt::join(std::span(config.save_steps).first(listed), ", "));
+    if (listed < config.save_steps.size()) {
+      steps += fmt::format(" and {} more", config.save_steps.size() - listed);
+    }
     text = text == "never" ? "at " + steps : text + ", and at " + steps;
   }
   return text;
