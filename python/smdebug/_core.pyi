@@ -210,7 +210,8 @@ class SaveConfig:
 
     def __init__(self, mode_save_configs: dict[ModeKeys, SaveConfigMode | None] | None = None, save_interval: int | None = None, start_step: int | None = None, end_step: int | None = None, save_steps: list[int] | tuple[int, ...] | None = None) -> None:
         """
-        With `mode_save_configs` the other arguments have no effect. See SaveConfigMode for them.
+        With `mode_save_configs` the other arguments have no effect, and are logged. See SaveConfigMode
+        for them.
 
         Raises SMDebugTypeError unless `mode_save_configs` is a dict, and SMDebugValueError for a key
         or value in it that is not a mode or a SaveConfigMode.

@@ -13,6 +13,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "smdebug/base/logger.h"
 #include "smdebug/config/save_config.h"
 
 #include "editable_config.h"
@@ -318,6 +319,39 @@ SaveConfig made_config(nb::handle mode_save_configs) {
   return made;
 }
 
+// "a", "a and b", "a, b and c".
+std::string enumerated(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 < words.size() ? ", " : " and ";
+    text += words[i];
+  }
+  return text;
+}
+
+// Scripts for the original pass settings of all modes beside a dict of modes.
+// There as here they have no effect.
+void warn_of_settings_beside(
+    const SaveConfig& made, const std::array<nb::handle, kKeys.size()>& given) {
+  std::vector<std::string> names, lacking;
+  for (std::size_t i = 0; i < kKeys.size(); ++i) {
+    if (!given[i].is_none()) names.emplace_back(kKeys[i]);
+  }
+  if (names.empty()) return;
+  for (Mode mode : kModes) {
+    if (!made.find(mode)) lacking.emplace_back(mode_name(mode));
+  }
+  const bool is_one = names.size() == 1;
+  std::string text =
+      "SaveConfig: " + enumerated(names) + (is_one ? " has" : " have") +
+      " no effect beside mode_save_configs: set " + (is_one ? "it" : "them") +
+      " in the SaveConfigMode of each mode";
+  if (!lacking.empty()) {
+    text += ", and add " + enumerated(lacking) + ", which the dict lacks";
+  }
+  default_logger().warning(text);
+}
+
 void fill(SaveConfig& self, const SaveConfigMode& every_mode) {
   for (Mode mode : kModes) {
     self.set(mode, nb::cast(SaveConfigMode(every_mode.value())));
@@ -522,7 +556,10 @@ void bind_config(nb::module_& m) {
         known.emplace_back("mode_save_configs");
         refuse_unknown("SaveConfig", unknown, known);
         if (!mode_save_configs.is_none()) {
-          new (self) Self(made_config(mode_save_configs));
+          Self made = made_config(mode_save_configs);
+          warn_of_settings_beside(
+              made, {save_interval, start_step, end_step, save_steps});
+          new (self) Self(std::move(made));
           return;
         }
         Self made;
@@ -537,8 +574,8 @@ void bind_config(nb::module_& m) {
               "= None, start_step: int | None = None, end_step: int | None = "
               "None, save_steps: list[int] | tuple[int, ...] | None = None) -> "
               "None"),
-      "With `mode_save_configs` the other arguments have no effect. See "
-      "SaveConfigMode for them.\n\n"
+      "With `mode_save_configs` the other arguments have no effect, and are "
+      "logged. See SaveConfigMode\nfor them.\n\n"
       "Raises SMDebugTypeError unless `mode_save_configs` is a dict, and "
       "SMDebugValueError for a key\nor value in it that is not a mode or a "
       "SaveConfigMode.");

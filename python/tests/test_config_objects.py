@@ -174,6 +174,23 @@ def test_objects_print_what_they_hold():
     )
 
 
+def test_settings_beside_a_dict_of_modes_are_logged_with_the_place_for_them(capfd):
+    mode = SaveConfigMode(save_interval=1)
+    config = SaveConfig({modes.TRAIN: mode}, save_interval=5)
+    assert config.get_save_config(modes.TRAIN) == mode
+    assert (
+        "SaveConfig: save_interval has no effect beside mode_save_configs: set it in the "
+        "SaveConfigMode of each mode, and add EVAL, PREDICT and GLOBAL, which the dict lacks\n"
+    ) in capfd.readouterr().err
+    SaveConfig(dict.fromkeys(modes, mode), start_step=1, save_steps=[2])
+    assert (
+        "start_step and save_steps have no effect beside mode_save_configs: set them in the "
+        "SaveConfigMode of each mode\n"
+    ) in capfd.readouterr().err
+    pickle.loads(pickle.dumps(SaveConfig({modes.TRAIN: mode}))).copy()
+    assert capfd.readouterr().err == ""
+
+
 def test_every_argument_has_its_name_and_its_place():
     names = ["reductions", "abs_reductions", "norms", "abs_norms"]
     flags = ["save_raw_tensor", "save_shape", "summary"]
