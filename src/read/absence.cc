@@ -39,7 +39,7 @@ std::string modes_text(const Has& has) {
 
 }  // namespace
 
-// What the collections of the tensor say about the step in its mode.
+// The schedule of the tensor's collections around the step, in its mode.
 struct Absence::Schedule {
   std::optional<StepId> step;
   std::string text;  // empty: unknown
@@ -152,7 +152,7 @@ Absence::Schedule Absence::schedule() const {
 }
 
 // "; collection 'weights' is saved every 10 steps; SaveConfig(save_steps=[7])
-// of a hook saves step 7", as far as the run tells.
+// of a hook saves step 7", as far as the run shows it.
 std::string Absence::reason(const Schedule& schedule) const {
   if (!schedule.step) {
     return "; a hook saves the steps of its SaveConfig, counted in each mode: "

@@ -42,7 +42,7 @@ class Absence {
   std::vector<Step> steps(bool with_elements) const;
   std::string steps_text() const;
   std::string modes_of_tensor() const;
-  // The step asked for, in its own mode; none if the run does not tell which.
+  // The step asked for, in its own mode; none if the run does not show which.
   std::optional<StepId> step_in_mode() const;
   Schedule schedule() const;
   std::string reason(const Schedule& schedule) const;

@@ -35,7 +35,7 @@ InferredTask infer_task(const TaskEvidence& evidence);
 bool is_better_when_larger(std::string_view metric);
 
 // Compares the metric on the training set with that on the validation set, in
-// a sentence or two. `roles` tells them apart.
+// a sentence or two. `roles` distinguishes them.
 std::string fitting_assessment(const XgboostReport::Metric& metric,
                                const LossRoles& roles = {});
 
