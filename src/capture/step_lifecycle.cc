@@ -192,10 +192,6 @@ std::string nothing_captured(const MatchSummary& matches,
                     : "");
 }
 
-}  // namespace
-
-namespace {
-
 // ", every 500 steps" if the collections are saved alike in steps of `mode`;
 // otherwise nothing, because `smdebug explain` and `smdebug show` list them.
 std::string common_schedule(const Plan& plan,
