@@ -243,7 +243,7 @@ class LossTrendRule : public Rule {
     return std::string(kUndirected) + ": they may rise";
   }
 
-  // Nobody should take "no issue" for a loss that falls.
+  // "no issue" reads as if the loss fell.
   std::string note() const override {
     if (!has_undirected_) return {};
     return "LossNotDecreasing does not judge " + std::string(kUndirected);
