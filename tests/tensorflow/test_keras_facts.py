@@ -304,6 +304,19 @@ def test_inputs_are_told_with_their_scale_and_the_first_layer(out_dir):
     assert told.not_finite is None
 
 
+def test_inputs_of_evaluations_are_told_apart(out_dir):
+    other = 255 * inputs()
+    facts = fitted(out_dir, model_with(L.Dense(1)), validation_data=(other, amounts()), epochs=2)
+    (told,) = facts.evaluation_inputs
+    assert (told.tensor, told.received_by) == ("inputs", "Dense")
+    # They are reported after the first and the tenth batch.
+    assert told.steps in (1, 10)
+    measured = other[: told.steps * BATCH]
+    assert told.mean == pytest.approx(measured.mean(), rel=1e-5)
+    assert (told.low, told.high) == (measured.min(), measured.max())
+    assert facts.inputs[0].high == pytest.approx(inputs()[: 10 * BATCH].max())
+
+
 def test_nan_in_the_data_is_found(out_dir):
     x, y = inputs(), amounts()
     x[3 * BATCH, 1] = np.nan

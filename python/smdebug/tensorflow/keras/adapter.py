@@ -205,7 +205,11 @@ class KerasAdapter:
 
     def wants_data(self, function: StepFunction) -> bool:
         """Returns whether the coming batch, if it is saved, is measured."""
-        return self._facts is not None and function.kind == "train" and self._facts.wants_data()
+        if self._facts is None:
+            return False
+        if function.kind == "test":
+            return self._facts.wants_evaluation(function.model)
+        return function.kind == "train" and self._facts.wants_data()
 
     def step_traced(self, function: StepFunction) -> None:
         """Notes that a step was traced, or has run as eager code."""
@@ -216,9 +220,11 @@ class KerasAdapter:
 
     def measured_tensors(self, function: StepFunction, trace: Any) -> dict[str, Any]:
         """Returns the tensors of a trace that are measured, by name."""
-        if self._facts is None or function.kind != "train":
+        if self._facts is None:
             return {}
-        return self._facts.tensors_of(function.model, trace)
+        if function.kind == "test":
+            return self._facts.evaluation_tensors_of(function.model, trace)
+        return self._facts.tensors_of(function.model, trace) if function.kind == "train" else {}
 
     def batches_are_over(self) -> None:
         """Releases all models: Keras has returned, or an exception passes through it."""
@@ -250,6 +256,8 @@ class KerasAdapter:
             return False
         if function.is_known:
             return function.wants_next()
+        if self.wants_data(function):
+            return True
         candidates = self._models[id(function.model)].candidates(function.kind)
         return any(self._session.is_next_due(name, kind) for name, kind in candidates)
 
@@ -258,18 +266,21 @@ class KerasAdapter:
         self._logs.end_batch(function.kind, result, is_due)
         if self._series is not None and function.kind == "train":
             self._series.after_batch(function.model, result)
-        if self._facts is not None and function.kind == "train":
+        if self._facts is not None and function.kind in ("train", "test"):
             captures = self._describe(self._facts, function, captures or {}, is_due)
         if is_due:
             function.put(captures or {})
             self._models[id(function.model)].put_variables(state)
 
     def _describe(self, facts, function, captures, is_due):
-        """Reports the facts of a training step. Returns the captured tensors that are saved."""
-        if why_closed(function.model):  # the hook sees no trace
-            layer_names = self._models[id(function.model)].layer_names
-            facts.note_model(function.model, layer_names, function.original_step)
-        rest = facts.take(function.model, captures, self._depth > 0)
+        """Reports the facts of a step. Returns the captured tensors that are saved."""
+        if function.kind == "test":
+            rest = facts.take_evaluation(function.model, captures)
+        else:
+            if why_closed(function.model):  # the hook sees no trace
+                layer_names = self._models[id(function.model)].layer_names
+                facts.note_model(function.model, layer_names, function.original_step)
+            rest = facts.take(function.model, captures, self._depth > 0)
         facts.end_step(is_due)
         return rest
 

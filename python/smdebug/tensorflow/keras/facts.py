@@ -8,7 +8,8 @@ nothing else: the step may use optimizers, losses and data in any way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from smdebug import _core
@@ -55,11 +56,19 @@ class KerasFacts:
         self._models: dict[int, _ModelFacts] = {}  # by the id of the model
         self._described: object = None  # the state that was described last
         self._steps = 0  # in which data were measured
+        self._evaluation_steps = 0
         self._has_failed = False
 
     def wants_data(self) -> bool:
         """Returns whether the coming training step, if it is saved, is measured."""
         return self._steps < MEASURED_STEPS and not self._has_failed
+
+    def wants_evaluation(self, model: Any) -> bool:
+        """Returns whether the coming evaluation step of a model, if it is saved, is measured: one
+        of the first, of a model that trains."""
+        known = self._models.get(id(model))
+        is_known = known is not None and known.is_own_step and known.data.steps > 0
+        return is_known and self._evaluation_steps < MEASURED_STEPS and not self._has_failed
 
     def note_model(self, model: Any, layer_names: LayerNames, step: Any) -> None:
         """Notes a model that trains, and its train_step before ours replaced it."""
@@ -83,21 +92,34 @@ class KerasFacts:
         known.modes |= trace.modes
         return known.data.tensors_of(trace) if known.is_own_step else {}
 
+    def evaluation_tensors_of(self, model: Any, trace: StepTrace) -> dict[str, Any]:
+        """Returns the inputs in the trace of an evaluation that are measured, by name."""
+        if not self.wants_evaluation(model):
+            return {}
+        return self._models[id(model)].data.evaluation_tensors_of(trace)
+
     def take(self, model: Any, captures: Mapping[str, Any], is_in_fit: bool) -> dict[str, Any]:
         """Measures the captured tensors of a step, which is the open one. Returns the others.
         Outside of `fit`, a script chooses the batches: the labels of a batch may be alike on
         purpose, as for the discriminator of a GAN."""
-        own = {name: tensor for name, tensor in captures.items() if is_measured(name)}
+        own, rest = _split(captures)
         if own and self.wants_data():
-            try:
-                self._steps += 1
+            self._steps += 1
+            with _unknown_data_ignored():
                 self._models[id(model)].data.add(own, self._session.step[0], is_in_fit)
-            except Exception as error:  # data of another library
-                _logger.debug("the first data of a model are unknown: %r", error)
-        return {name: tensor for name, tensor in captures.items() if name not in own}
+        return rest
+
+    def take_evaluation(self, model: Any, captures: Mapping[str, Any]) -> dict[str, Any]:
+        """Does the same for a step that evaluates a model."""
+        own, rest = _split(captures)
+        if own and self.wants_evaluation(model):
+            self._evaluation_steps += 1
+            with _unknown_data_ignored():
+                self._models[id(model)].data.add_evaluation(own, self._session.step[0])
+        return rest
 
     def end_step(self, is_saved: bool) -> None:
-        """Reports the facts of the training step that ends now, if they are new."""
+        """Reports the facts of the step that ends now, if they are new."""
         is_due = is_saved or self._described is None
         if self._has_failed or not is_due or not self._models:
             return
@@ -122,13 +144,17 @@ class KerasFacts:
                 len(known.trained_ids()),
                 learning_rate(getattr(known.model, "optimizer", None)) == 0,
                 sum(known.data.steps >= steps for steps in REPORTED_AFTER),
+                # An evaluation may have one batch.
+                sum(known.data.evaluation_steps >= steps for steps in (1, MEASURED_STEPS)),
             )
             for key, known in self._models.items()
         ]
 
     def _facts(self):
         parameters: dict[str, _core.ParameterFacts] = {}
-        optimizers, modules, losses, inputs = [], [], [], []
+        optimizers, modules, losses = [], [], []
+        inputs: list[_core.DataFacts] = []
+        evaluation_inputs: list[_core.DataFacts] = []
         for number, known in enumerate(self._models.values()):
             group = None
             if known.is_own_step and getattr(known.model, "optimizer", None) is not None:
@@ -137,6 +163,7 @@ class KerasFacts:
                 name = f"{names.LOSS}_{number}" if number else names.LOSS
                 losses += known.data.losses(name)
                 inputs += known.data.inputs()
+                evaluation_inputs += known.data.evaluation_inputs()
             for each in _parameter_facts(known, group):
                 # Of models that share a layer, the one that trains it counts.
                 if each.tensor not in parameters or each.is_trainable:
@@ -148,7 +175,22 @@ class KerasFacts:
             modules=modules,
             losses=losses,
             inputs=inputs,
+            evaluation_inputs=evaluation_inputs,
         )
+
+
+def _split(captures: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns the tensors that are for FirstData only, and the others."""
+    own = {name: tensor for name, tensor in captures.items() if is_measured(name)}
+    return own, {name: tensor for name, tensor in captures.items() if name not in own}
+
+
+@contextlib.contextmanager
+def _unknown_data_ignored() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # data of another library
+        _logger.debug("the first data of a model are unknown: %r", error)
 
 
 def _parameter_facts(known, group):

@@ -1,5 +1,6 @@
 """`FirstData`: measures the inputs of a model, and what its losses are given, in the first saved
-training steps. See `DataFacts` and `LossInputFacts` in include/smdebug/core/run_facts.h.
+training steps, and the inputs also in the first that evaluate it. See `DataFacts` and
+`LossInputFacts` in include/smdebug/core/run_facts.h.
 
 Measured are models that Keras trains with its own `train_step`. Of a model with several outputs,
 each loss is measured whose labels and predictions are known. Inputs that cannot be measured are
@@ -28,6 +29,7 @@ _MEASURED = "~smdebug_facts/"
 _ROLES = (names.INPUTS, names.LABELS, names.PREDICTIONS)
 # A model for tables may have an input for each column.
 _MOST_OF_ROLE = 32
+_Inputs = dict[str, tuple[str, ArraySummary]]  # name -> (first layer, summary)
 
 
 def is_measured(name: str) -> bool:
@@ -41,7 +43,9 @@ class FirstData:
     def __init__(self, model: Any) -> None:
         self._model = model
         self.steps: int = 0
-        self._inputs: dict[str, tuple[str, ArraySummary]] = {}  # name -> (first layer, summary)
+        self.evaluation_steps: int = 0
+        self._inputs: _Inputs = {}
+        self._evaluation_inputs: _Inputs = {}
         self._losses: dict[int, MeasuredLoss] = {}  # by the number of the prediction
         # Of the last trace:
         self._has_weights = False
@@ -59,37 +63,39 @@ class FirstData:
         self._uses_scores = [backend.uses_scores(each) for each in predictions]
         self._input_count = len(trace.data(names.INPUTS))
         self._forms = {role: trace.form(role) for role in _ROLES}
-        return {
-            f"{_MEASURED}{role}/{number}": tensor
-            for role in _ROLES
-            for number, tensor in enumerate(trace.data(role)[:_MOST_OF_ROLE])
-            if trace.can_leave(tensor)
-        }
+        return _measured_in(trace, _ROLES)
+
+    def evaluation_tensors_of(self, trace: StepTrace) -> dict[str, Any]:
+        """Returns the inputs in the trace of an evaluation, by name, if they have the form of those
+        that the model was trained with."""
+        form = self._forms.get(names.INPUTS)
+        if form is None or trace.form(names.INPUTS) != form:
+            return {}
+        return _measured_in(trace, (names.INPUTS,))
 
     def add(self, captures: Mapping[str, Any], step: int, are_targets_told: bool) -> None:
         """Measures the tensors of a step, by name. Targets are summarized if `are_targets_told`."""
         self.steps += 1
-        found: dict[str, dict[int, Any]] = {role: {} for role in _ROLES}
-        for name, tensor in captures.items():
-            role, number = name.removeprefix(_MEASURED).split("/")
-            found[role][int(number)] = tensor
-        tensors = found[names.INPUTS]
-        arrays = {
-            number: backend.first_samples(tensor, MOST_ELEMENTS)
-            for number, tensor in tensors.items()
-        }
-        for number in range(self._input_count):
-            self._add_input(number, tensors.get(number), arrays.get(number), step)
-        inputs = tuple(array for array in arrays.values() if array is not None)
+        found = _by_role(captures)
+        inputs = self._add_inputs(self._inputs, found[names.INPUTS], step)
         for output in self._outputs():
             labels = found[names.LABELS].get(output.label)
             predictions = found[names.PREDICTIONS].get(output.prediction)
             if labels is not None and predictions is not None and output.loss.function:
                 self._add_loss(output, labels, predictions, inputs, step, are_targets_told)
 
+    def add_evaluation(self, captures: Mapping[str, Any], step: int) -> None:
+        """Measures the inputs of an evaluation, by name."""
+        self.evaluation_steps += 1
+        self._add_inputs(self._evaluation_inputs, _by_role(captures)[names.INPUTS], step)
+
     def inputs(self) -> list[_core.DataFacts]:
-        """The facts of the inputs so far."""
-        return [summary.facts(name, layer) for name, (layer, summary) in self._inputs.items()]
+        """The facts of the inputs so far, in training steps."""
+        return _facts_of(self._inputs)
+
+    def evaluation_inputs(self) -> list[_core.DataFacts]:
+        """The facts of the inputs so far, in steps that evaluate."""
+        return _facts_of(self._evaluation_inputs)
 
     def losses(self, name: str) -> list[_core.LossFacts]:
         """The facts of the losses so far. `name` is that of their sum in the run."""
@@ -121,19 +127,29 @@ class FirstData:
         is_weighted = self._hides_targets(output) and output.loss.reduction == "mean"
         return "weighted_mean" if is_weighted else output.loss.reduction
 
-    def _add_input(self, number, tensor, array, step):
+    def _add_inputs(self, known, tensors, step):
+        """Adds the inputs of a step to `known`. Returns the arrays that were measured."""
+        arrays = {
+            number: backend.first_samples(tensor, MOST_ELEMENTS)
+            for number, tensor in tensors.items()
+        }
+        for number in range(self._input_count):
+            self._add_input(known, number, tensors.get(number), arrays.get(number), step)
+        return tuple(array for array in arrays.values() if array is not None)
+
+    def _add_input(self, known, number, tensor, array, step):
         position = input_position(self._model, self._forms[names.INPUTS], number)
         name = _core.numbered_names(names.INPUTS, self._input_count)[number]
-        if name not in self._inputs:
+        if name not in known:
             layer = "" if position is None else first_layer(self._model, position)
-            self._inputs[name] = (layer, ArraySummary())
+            known[name] = (layer, ArraySummary())
         if array is None:
             return
         shape = list(tensor.shape)
         if array.ndim == 1 and position is not None and input_rank(self._model, position) == 2:
             # Keras gives its layers a number of each sample as a row.
             array, shape = array.reshape(-1, 1), [*shape, 1]
-        self._inputs[name][1].add(array, shape, step)
+        known[name][1].add(array, shape, step)
 
     def _add_loss(self, output, labels, predictions, inputs, step, are_targets_told):
         given = backend.first_samples(predictions, MOST_ELEMENTS)
@@ -156,6 +172,28 @@ class FirstData:
             step,
             are_targets_told,
         )
+
+
+def _measured_in(trace: StepTrace, roles: tuple[str, ...]) -> dict[str, Any]:
+    """The tensors of a trace with these roles, by the name under which they are captured."""
+    return {
+        f"{_MEASURED}{role}/{number}": tensor
+        for role in roles
+        for number, tensor in enumerate(trace.data(role)[:_MOST_OF_ROLE])
+        if trace.can_leave(tensor)
+    }
+
+
+def _by_role(captures: Mapping[str, Any]) -> dict[str, dict[int, Any]]:
+    found: dict[str, dict[int, Any]] = {role: {} for role in _ROLES}
+    for name, tensor in captures.items():
+        role, number = name.removeprefix(_MEASURED).split("/")
+        found[role][int(number)] = tensor
+    return found
+
+
+def _facts_of(inputs: _Inputs) -> list[_core.DataFacts]:
+    return [summary.facts(name, layer) for name, (layer, summary) in inputs.items()]
 
 
 def _as_keras_aligns(target: list[int], shape: list[int]) -> list[int]:
