@@ -79,7 +79,9 @@ std::string missing_text(const CLI::App& command, const std::string& text) {
   const std::string name = text.substr(0, text.find(' '));
   return command.get_name() + ": " + name +
          " is missing; use: " + usage_of(command) +
-         (name == "RUN" ? "; 'smdebug ls' lists the runs below a folder" : "");
+         (name == "RUN"    ? "; 'smdebug ls' lists the runs below a folder"
+          : name == "NAME" ? "; 'smdebug show RUN' lists the names"
+                           : "");
 }
 
 // Hides what the user passed as a URL: CLI11 quotes arguments that it does not
@@ -484,6 +486,12 @@ std::string rule_argument_text(const std::string& argument) {
   return is_setting ? "; use --set " + argument + " behind its --rule" : "";
 }
 
+bool has_unknown_option(const CLI::App& app) {
+  return std::ranges::any_of(app.remaining(true), [](const std::string& each) {
+    return each.starts_with('-');
+  });
+}
+
 // CLI11 lists all unknown arguments, in reverse order.
 std::string unknown_argument(CLI::App& app, const std::string& command) {
   const std::vector<std::string> extras = app.remaining(true);
@@ -550,9 +558,15 @@ Result<Command> parse_command_line(std::span<const std::string> args) {
     return Error{Error::Code::invalid_argument,
                  without_secrets(mismatch_text(failure.what()), args)};
   } catch (const CLI::RequiredError& failure) {
-    return Error{Error::Code::invalid_argument,
-                 missing_text(*grammar.app.get_subcommand(args.front()),
-                              failure.what())};
+    // In "rm --all", the mistake is the option.
+    const std::string text =
+        has_unknown_option(grammar.app)
+            ? args.front() + ": " +
+                  without_secrets(unknown_argument(grammar.app, args.front()),
+                                  args)
+            : missing_text(*grammar.app.get_subcommand(args.front()),
+                           failure.what());
+    return Error{Error::Code::invalid_argument, text};
   } catch (const CLI::ExcludesError& failure) {
     return Error{Error::Code::invalid_argument,
                  std::string(failure.what()) + ": give only one of them"};

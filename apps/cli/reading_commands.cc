@@ -51,8 +51,9 @@ int show_model(Trial& trial, bool json, const Console& console) {
     return console.fail(
         {Error::Code::not_found,
          "run '" + trial.location() + "'" + recorded +
-             " does not describe its model; hooks for PyTorch and Keras "
-             "describe it at the first saved step in which an optimizer acts; "
+             " does not describe its model; hooks for PyTorch, Keras and MXNet "
+             "describe it at the first saved step in which an optimizer acts, "
+             "and XGBoost has no such model; "
              "'smdebug show' without --model shows the rest"});
   }
   console.out << (json ? model_json(facts) : model_text(facts));

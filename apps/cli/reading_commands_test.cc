@@ -284,6 +284,23 @@ TEST_F(ReadingCommands, CheckShowsOnlyFindingsAndProblemsIfAskedTo) {
   EXPECT_THAT(named.out, HasSubstr("nothing to judge"));
 }
 
+TEST_F(ReadingCommands, CheckTellsWhatTheUserNamedAndTheRunLacks) {
+  const auto check = [&](const char* given) {
+    const Spoken spoken =
+        smdebug({"check", healthy_, "--rule", "LossNotDecreasing", "--set",
+                 "num_steps=5", "--set", given});
+    EXPECT_EQ(spoken.code, 0) << spoken.err;
+    return spoken.out;
+  };
+  EXPECT_THAT(check("collection_names=gradient"),
+              HasSubstr("; no tensor of the run belongs to collection "
+                        "'gradient' (nearest: 'gradients')\n"));
+  EXPECT_THAT(check("tensor_regex=my_los"),
+              HasSubstr("no tensor of the run belongs to pattern 'my_los'"));
+  EXPECT_THAT(check("tensor_regex=CrossEntropy"),
+              Not(HasSubstr("no tensor of the run belongs")));
+}
+
 TEST_F(ReadingCommands, CheckShowsEachRuleIfAskedTo) {
   EXPECT_THAT(smdebug({"check", healthy_, "--verbose"}).out,
               AllOf(HasSubstr("TreeDepth"), HasSubstr("nothing to judge: "),
@@ -452,7 +469,7 @@ TEST_F(ReadingCommands, ShowNamesARunThatDoesNotDescribeItsModel) {
   EXPECT_EQ(spoken.code, 1);
   EXPECT_THAT(spoken.err, AllOf(HasSubstr("(recorded with pytorch) does not "
                                           "describe its model"),
-                                HasSubstr("hooks for PyTorch and Keras"),
+                                HasSubstr("hooks for PyTorch, Keras and MXNet"),
                                 HasSubstr("'smdebug show' without --model")));
 }
 

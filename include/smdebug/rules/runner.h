@@ -110,6 +110,9 @@ class TensorMatcher {
 
   bool matches(std::string_view tensor_name);
 
+  /// The patterns of the selector that a name has matched.
+  const std::set<std::string>& matched_patterns() const;
+
  private:
   struct Impl;
   explicit TensorMatcher(std::unique_ptr<Impl> impl);

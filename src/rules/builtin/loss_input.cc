@@ -289,6 +289,16 @@ bool predicts_next_token(const RunFacts& facts) {
   });
 }
 
+// Whether targets of a loss that compares probabilities are clearly none. A few
+// are enough: the mask of an image may have few pixels.
+bool has_targets_beyond_1(const LossInputFacts& input) {
+  constexpr double kMargin = 0.5;
+  return input.function.starts_with("binary_cross_entropy") &&
+         input.outside.value_or(0) > 0 && input.target_low &&
+         input.target_high &&
+         (*input.target_low < -kMargin || *input.target_high > 1 + kMargin);
+}
+
 std::optional<InputFault> fault_of(const LossInputFacts& input,
                                    std::uint64_t num_steps) {
   if (input.steps < num_steps) return std::nullopt;
@@ -307,6 +317,7 @@ std::optional<InputFault> fault_of(const LossInputFacts& input,
     return has_too_few_outputs(input) ? InputFault::too_few_outputs
                                       : InputFault::targets_out_of_reach;
   }
+  if (has_targets_beyond_1(input)) return InputFault::targets_out_of_reach;
   return std::nullopt;
 }
 
@@ -317,9 +328,8 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 std::string range_text(const LossInputFacts& input) {
   if (!input.target_low || !input.target_high) return "";
-  return fmt::format(" (targets from {} to {})",
-                     short_number(*input.target_low),
-                     short_number(*input.target_high));
+  return fmt::format(" (targets from {:.4g} to {:.4g})", *input.target_low,
+                     *input.target_high);
 }
 
 // The input of a loss that is no probabilities.
@@ -368,6 +378,11 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
           "is given one output per sample and labels of {} classes{}",
           input.targets->classes, range_text(input));
     case InputFault::targets_out_of_reach:
+      if (*input.outside < kLeastOutside) {
+        return "is given targets below 0 or above 1, which are no "
+               "probabilities" +
+               range_text(input);
+      }
       return fmt::format(
           "is given targets of which {:.0f} % or more are out of reach{}{}",
           *input.outside * 100,
@@ -558,7 +573,9 @@ const RuleFactory kLossInput = {
         "Fires after 5 steps if all labels are ignored, and after 10 if "
         "all samples have the same output or at least a tenth of the targets "
         "is out of reach of the last activation, as the labels of three "
-        "classes are for one output. Fires at once if an operation of the loss "
+        "classes are for one output, or a binary cross entropy has targets "
+        "below -0.5 or above 1.5 in each step. Fires at once if an operation "
+        "of the loss "
         "made it NaN or infinite, such as the log of 0.",
     .advice = kAdvice,
     .parameters = kParameters,

@@ -263,6 +263,24 @@ TEST(LossInput, CallsWholeNumbersClassesOnlyIfEachOccursOften) {
   EXPECT_FALSE(fires(two));
 }
 
+TEST(LossInput, FindsMasksThatAreNoProbabilities) {
+  LossInputFacts masks;
+  masks.function = "binary_cross_entropy_with_logits";
+  masks.shape = {16, 1, 32, 32};
+  masks.steps = 10;
+  masks.outside = 0.04;
+  masks.target_low = 0;
+  masks.target_high = 255;
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, masks), 4);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("is given targets below 0 or above 1, which are no "
+                        "probabilities (targets from 0 to 255)"));
+  masks.outside = 0;
+  masks.target_high = 1;
+  EXPECT_FALSE(fires(masks));
+}
+
 TEST(LossInput, FindsShapesThatBroadcastToAllPairs) {
   RuleHarness rule("LossInput");
   EXPECT_EQ(fires_with(rule, mean_square({50, 1}, {50})), 4);

@@ -171,6 +171,7 @@ class ParametersNotTrained : public Rule {
 
   Outcome on_step(const RuleStep& step) override {
     has_parameters_ |= !step.by_selector(0).empty();
+    note_expected(step);
     const auto counted = counted_step(step.step, std::nullopt);
     if (!counted) return no_finding();
     has_trained_ |= !step.by_selector(0).empty();
@@ -215,6 +216,7 @@ class ParametersNotTrained : public Rule {
 
   std::string not_judged() const override {
     std::vector<std::string> parts;
+    if (lacks_frozen()) parts.push_back(lacking_frozen_text());
     for (const auto& [name, worker] : workers_) {
       const auto unused = worker.judge(num_steps_).unused();
       if (!unused.empty()) {
@@ -231,6 +233,7 @@ class ParametersNotTrained : public Rule {
   }
 
   std::string note() const override {
+    if (lacks_frozen()) return "ParametersNotTrained: " + lacking_frozen_text();
     for (const auto& [name, worker] : workers_) {
       if (!worker.facts) continue;
       std::vector<const ParameterFacts*> frozen;
@@ -250,6 +253,22 @@ class ParametersNotTrained : public Rule {
   }
 
  private:
+  // A pattern without a parameter is a mistake that watches nothing.
+  bool lacks_frozen() const { return frozen_ && !has_expected_; }
+
+  std::string lacking_frozen_text() const {
+    return "no parameter of the run matches expect_frozen='" +
+           given().at("expect_frozen") + "'";
+  }
+
+  void note_expected(const RuleStep& step) {
+    if (!lacks_frozen()) return;
+    has_expected_ = std::ranges::any_of(
+        step.by_selector(0), [&](const Observation* parameter) {
+          return frozen_->matches(parameter->name);
+        });
+  }
+
   struct Worker {
     ParameterMovement movement;
     std::optional<RunFacts> facts;
@@ -395,7 +414,8 @@ class ParametersNotTrained : public Rule {
   std::map<std::string, Worker, std::less<>> workers_;
   StepId last_;  // the last training step with usable parameters
   bool has_parameters_ = false;
-  bool has_trained_ = false;  // a training step had parameters
+  bool has_trained_ = false;   // a training step had parameters
+  bool has_expected_ = false;  // one that should be frozen was seen
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {

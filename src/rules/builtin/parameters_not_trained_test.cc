@@ -534,6 +534,21 @@ TEST(ParametersNotTrained, ExpectsAFrozenParameterOnlyIfItIsNamed) {
             "Net_a.weight, at step 10 (TRAIN step 10)");
 }
 
+TEST(ParametersNotTrained, TellsAPatternThatNoParameterMatches) {
+  Model model;
+  model.moving = always({"Net_a.weight", "Net_b.weight", "Net_c.weight"});
+  RuleHarness rule("ParametersNotTrained", {{"expect_frozen", "encoder"}});
+  rule.knows(facts_of(model, {"Net_a.weight", "Net_b.weight", "Net_c.weight"}),
+             "worker_0");
+  EXPECT_EQ(fires_in(rule, model), -1);
+  rule.finish();
+  const std::string text =
+      "no parameter of the run matches "
+      "expect_frozen='encoder'";
+  EXPECT_THAT(rule.verdict().message, testing::HasSubstr(text));
+  EXPECT_EQ(rule.verdict().note, "ParametersNotTrained: " + text);
+}
+
 // A fine-tuning freezes parts on purpose, so it is told and not a finding.
 TEST(ParametersNotTrained, NotesWhatIsFrozen) {
   Model model;

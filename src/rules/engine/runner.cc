@@ -118,6 +118,16 @@ std::vector<std::string> unknown_collections(
   return unknown;
 }
 
+// "collection 'gradient' (nearest: 'gradients')", of a collection that the run
+// does not have.
+std::string unknown_text(const std::string& collection,
+                         std::span<const TensorGroup> groups) {
+  std::vector<std::string> names;
+  for (const TensorGroup& group : groups) names.push_back(group.name);
+  return fmt::format("collection '{}' (nearest: {})", collection,
+                     quoted_list(nearest_names(collection, names, 1)));
+}
+
 // Why the run has no tensor for the rule.
 std::string not_found_text(const Rule& rule, const RuleNeeds& needs,
                            std::span<const TensorGroup> groups,
@@ -133,9 +143,13 @@ std::string not_found_text(const Rule& rule, const RuleNeeds& needs,
   std::string text = fmt::format("looked for {}; {}", wanted_text(needs, rule),
                                  nearest_text(rule, needs, seen));
   if (!is_left_to_rule(rule, needs)) return text;
-  text +=
-      fmt::format("; 'smdebug rules {}' shows how to choose them", rule.name());
-  if (rule.subject().empty()) return text;
+  if (rule.subject().empty()) {
+    return text + fmt::format(
+                      "; 'smdebug run --rule {0} -- ...' records them "
+                      "where the training has them, and 'smdebug rules "
+                      "{0}' shows how to choose others",
+                      rule.name());
+  }
   return fmt::format("{} judges {}, and the run has none; {}", rule.name(),
                      rule.subject(), text);
 }
@@ -198,11 +212,43 @@ struct RuleRunner::Judge {
   // By run, then by selector. Made at a run's first step and again when its
   // collections change.
   std::map<std::size_t, std::vector<TensorMatcher>> matchers;
+  std::set<std::string> matched;  // patterns that a tensor has matched
   std::vector<std::vector<const Observation*>> selected;
   std::uint64_t observations_selected = 0;
   bool has_failed = false;  // after it fired
   // The runs that the rule receives: the runner's number -> the rule's number.
   std::map<std::size_t, std::size_t> runs = {{0, 0}};
+
+  // The user's collections and patterns without a tensor, although the rule
+  // has judged others: "collection 'gradient' (nearest: 'gradients'), pattern
+  // 'los'"; empty if there are none.
+  std::string unfound(std::span<const TensorGroup> groups) {
+    keep_matched(0);
+    std::vector<std::string> parts;
+    if (!groups.empty()) {
+      for (const std::string& name : unknown_collections(*rule, needs, groups))
+        parts.push_back(unknown_text(name, groups));
+    }
+    for (const TensorSelector& selector : needs.selectors) {
+      for (const std::string& pattern : selector.regexes) {
+        if (rule->is_builtin() && is_of_user(pattern, *rule) &&
+            !matched.contains(pattern)) {
+          parts.push_back("pattern '" + pattern + "'");
+        }
+      }
+    }
+    return parts.empty()
+               ? ""
+               : "no tensor of the run belongs to " + join(parts, " or to ");
+  }
+
+  // Keeps which patterns have matched, before the matchers are made again.
+  void keep_matched(std::size_t run) {
+    for (const TensorMatcher& matcher : matchers[run]) {
+      matched.insert(matcher.matched_patterns().begin(),
+                     matcher.matched_patterns().end());
+    }
+  }
 
   Status make_matchers(std::size_t run, std::span<const TensorGroup> groups) {
     if (matchers.contains(run)) return {};
@@ -323,7 +369,10 @@ void RuleRunner::on_collections(std::size_t run,
                                 std::span<const TensorGroup> collections) {
   open_runs_.insert(run);
   groups_[run].assign(collections.begin(), collections.end());
-  for (auto& judge : judges_) judge->matchers.erase(run);
+  for (auto& judge : judges_) {
+    judge->keep_matched(run);
+    judge->matchers.erase(run);
+  }
 }
 
 // Rules that compare runs receive the facts of the judged run only.
@@ -458,6 +507,11 @@ void RuleRunner::finish(Judge& judge, Verdict& verdict) {
       verdict.message += "; not judged: " + missing;
     }
     verdict.note = judge.rule->note();
+    if (const std::string unfound = judge.unfound(groups_[0]);
+        !unfound.empty()) {
+      verdict.message += "; " + unfound;
+      verdict.note = fmt::format("{}: {}", judge.rule->name(), unfound);
+    }
     leave(verdict, RuleStatus::no_issues_found);
     return;
   }

@@ -23,19 +23,27 @@ struct TextHash {
 struct TensorMatcher::Impl {
   bool every_tensor = false;
   std::vector<Regex> regexes;
+  std::size_t own_patterns = 0;   // the first regexes, those of the selector
+  std::set<std::string> matched;  // of these
   std::unordered_set<std::string, TextHash, std::equal_to<>> names;
   std::unordered_map<std::string, bool, TextHash, std::equal_to<>> answers;
   std::unordered_set<std::string> given_up;  // patterns, each logged once
 
   // A pattern that is too complex takes nothing.
   bool decide(std::string_view name) {
-    if (every_tensor || names.contains(name)) return true;
-    return std::ranges::any_of(regexes, [&](const Regex& regex) {
-      const auto found = regex.search(name);
-      if (!found && given_up.insert(regex.pattern()).second)
+    bool is_taken = every_tensor || names.contains(name);
+    for (std::size_t i = 0; i < regexes.size(); ++i) {
+      const std::string& pattern = regexes[i].pattern();
+      const bool is_unknown = i < own_patterns && !matched.contains(pattern);
+      if (is_taken && !is_unknown) continue;
+      const auto found = regexes[i].search(name);
+      if (!found && given_up.insert(pattern).second)
         default_logger().warning("a rule: " + found.error().message);
-      return found.ok() && *found;
-    });
+      if (!found.ok() || !*found) continue;
+      is_taken = true;
+      if (is_unknown) matched.insert(pattern);
+    }
+    return is_taken;
   }
 };
 
@@ -53,6 +61,7 @@ Result<TensorMatcher> TensorMatcher::create(
     SMD_TRY(auto regex, Regex::compile(pattern));
     impl->regexes.push_back(std::move(regex));
   }
+  impl->own_patterns = impl->regexes.size();
   for (const TensorGroup& group : groups) {
     if (std::ranges::find(selector.collections, group.name) ==
         selector.collections.end()) {
@@ -69,6 +78,10 @@ Result<TensorMatcher> TensorMatcher::create(
     }
   }
   return TensorMatcher(std::move(impl));
+}
+
+const std::set<std::string>& TensorMatcher::matched_patterns() const {
+  return impl_->matched;
 }
 
 bool TensorMatcher::matches(std::string_view tensor_name) {
