@@ -95,6 +95,23 @@ def test_a_softmax_is_seen_before_every_kind_of_cross_entropy_and_scores_are_not
     assert healthy.values == ""
 
 
+@pytest.mark.parametrize("off", [0, 3, 8])
+def test_rows_of_class_probabilities_that_do_not_sum_to_1_are_counted(off):
+    net, inputs, criterion = Net(), LossInputs(), nn.CrossEntropyLoss()
+    targets = functional.one_hot(classes(), 4).float()
+    targets[:off, :3] = 1
+    for step in range(3):
+        scores = net(features())
+        loss = criterion(scores, targets)
+        inputs.note_call(criterion, (scores, targets), step)
+        inputs.note_graph(loss, step)
+        loss.backward()
+    (one,) = [each.input for each in inputs.facts({}, "loss")]
+    wrong = sum(row.sum() != 1 for row in targets.numpy())
+    assert one.outside == pytest.approx(wrong / 8)
+    assert one.function == "cross_entropy"
+
+
 def test_log_probabilities_are_known_as_such():
     one = the_input(lambda p: functional.cross_entropy(p.log_softmax(1), classes()))
     assert (one.activation, one.values) == ("LogSoftmax", "log_probabilities")

@@ -35,8 +35,9 @@ constexpr Kinds kOtherParameters = {"the optimizer holds other parameters",
 constexpr Kinds kPartRests = {"a learning rate of 0", "no gradient"};
 constexpr Kinds kNoUpdate = {"nothing moves and no optimizer acts"};
 constexpr Kinds kZeroGradients = {"gradients of 0"};
-constexpr Kinds kWrongInput = {"probabilities for", "scores for", "broadcast",
-                               "all labels are ignored", "over the batch"};
+constexpr Kinds kWrongInput = {
+    "do not sum to 1", "probabilities for",      "scores for",
+    "broadcast",       "all labels are ignored", "over the batch"};
 constexpr Kinds kWrongValues = {"the same output for all samples",
                                 "targets that the model cannot give"};
 constexpr Kinds kUndefined = {"log of", "division by 0", "undefined power",

@@ -83,11 +83,6 @@ def _zero_weights(training):
     training.on_model.append(fill)
 
 
-def _evaluates_other_numbers(training):
-    task = training.task
-    training.task = dataclasses.replace(task, test_x=0.3 * task.test_x + 0.4)
-
-
 class LogOfShares(nn.NLLLoss):
     """The negative logarithm of the right class' share of all positive scores."""
 
@@ -321,14 +316,6 @@ FAULTS = (
         _keeps_gradients,
         named_by=("GradientsNotCleared",),
         hinted_by=("LossNotDecreasing: the loss rises",),
-    ),
-    Fault(
-        "evaluation without normalization",
-        "the test set has the numbers from before the normalization of the training set",
-        ("LabelsAndInputs",),
-        ("perceptron", "plain_convolutions", "regression"),
-        _evaluates_other_numbers,
-        named_by=("LabelsAndInputs: evaluation inputs",),
     ),
     Fault(
         "learning rate too high",

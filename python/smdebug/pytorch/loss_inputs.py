@@ -75,6 +75,8 @@ _PASSING = frozenset(
 _OF_DIFFERENCES = {"Pow": "squared_error", "Mul": "squared_error", "Abs": "absolute_error"}
 # Nodes by which a script gives predictions the shape (N, 1), to pair them with all targets.
 _PAIRING = frozenset("Unsqueeze View UnsafeView ReshapeAlias Transpose Permute T Expand".split())
+# Probabilities sum to 1 up to this number, in half precision.
+_ROUNDING = 0.1
 _LINEAR = frozenset("Addmm Mm Linear Convolution Baddbmm Bmm".split())
 
 
@@ -111,6 +113,9 @@ class LossInputs:
         self._step = -1
         self._steps = 0
         self._passes = 0  # of the step
+        # Of the loss that was called last with probabilities as targets: (step, the share of rows
+        # that do not sum to 1).
+        self._rows_off: tuple[int, float] | None = None
         self._tokens = InputTokens()
 
     def is_wanted(self, step: int) -> bool:
@@ -156,6 +161,8 @@ class LossInputs:
         """Measures the arguments of a loss module whose graph does not contain them."""
         try:
             kind = _kind_of(module)
+            if kind == "cross_entropy" and self.is_wanted(step):
+                self._rows_off = _rows_off(step, *arguments[:2])
             if kind not in _BY_ARGUMENTS or len(arguments) < 2 or not self._can_read(arguments[0]):
                 return
             if self.is_wanted(step):
@@ -211,6 +218,8 @@ class LossInputs:
         if measured is not None:
             reduction, label = _settings_of(node)
             label = label if kind in _WITH_LABELS else None
+            if node is None and self._rows_off is not None and self._rows_off[0] == self._step:
+                measured.outside = self._rows_off[1]
             if kind in _WITH_LABELS and measured.target is not None:
                 measured.target_shift = self._tokens.shift_to(measured.target, label)
             self._add(key, measured, reduction, label)
@@ -276,6 +285,18 @@ def _module_facts(
         ignored_label=ignored if isinstance(ignored, int) else None,
         input=measured,
     )
+
+
+def _rows_off(step: int, given: Any = None, target: Any = None) -> tuple[int, float] | None:
+    """(the step, the share of rows of probabilities that do not sum to 1); None for labels."""
+    if not (is_plain(given) and is_plain(target) and can_read(target)):
+        return None
+    if given.shape != target.shape or not target.is_floating_point():
+        return None
+    with torch.no_grad():
+        sums = _rows_of_classes(target).sum(1)
+        off = ((sums - 1).abs() > _ROUNDING).float()
+    return (step, off.mean().item()) if off.numel() else None
 
 
 # --- the graph ---
@@ -465,7 +486,7 @@ def _normalized_otherwise(given: torch.Tensor, softmax: Any) -> str:
 
 def _sum_to_one(rows: torch.Tensor) -> bool:
     """Whether all rows of probabilities sum to 1, as far as half precision can tell."""
-    return not rows.numel() or (rows.sum(1) - 1).abs().max().item() <= 0.1
+    return not rows.numel() or (rows.sum(1) - 1).abs().max().item() <= _ROUNDING
 
 
 def _of_values(

@@ -56,6 +56,7 @@ enum class InputFault {
   equal_outputs,
   too_few_outputs,
   targets_out_of_reach,
+  no_distributions,
   batch_softmax,
   other_softmax,
   tokens_not_shifted,
@@ -125,6 +126,13 @@ const Advice kAdvice[] = {
               "binary cross entropy",
      .advice = "remove the last activation, or transform the targets to its "
                "range"},
+    {.when = "rows of targets that do not sum to 1",
+     .cause = "several classes per sample under a cross entropy, which expects "
+              "one class or the probabilities of all: the loss has a high "
+              "floor, and the classes of a sample compete",
+     .advice =
+         "use nn.BCEWithLogitsLoss, which judges each class by itself, or "
+         "divide each row of the targets by its sum"},
     {.when = "a softmax over the batch",
      .cause = "softmax or log_softmax along dimension 0: each class competes "
               "over the samples of the batch, not each sample over its classes",
@@ -314,6 +322,7 @@ std::optional<InputFault> fault_of(const LossInputFacts& input,
   }
   if (input.equal_outputs == input.steps) return InputFault::equal_outputs;
   if (input.outside && *input.outside >= kLeastOutside) {
+    if (input.function == "cross_entropy") return InputFault::no_distributions;
     return has_too_few_outputs(input) ? InputFault::too_few_outputs
                                       : InputFault::targets_out_of_reach;
   }
@@ -390,6 +399,11 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
               ? ""
               : fmt::format(" for the result of '{}'", input.activation),
           range_text(input));
+    case InputFault::no_distributions:
+      return fmt::format(
+          "is given targets of which {:.0f} % or more of the rows do not sum "
+          "to 1",
+          *input.outside * 100);
     case InputFault::batch_softmax:
       return fmt::format("is given the {} along dimension 0 of {}",
                          softmax_text(input), shape_text(input.shape));
@@ -573,7 +587,9 @@ const RuleFactory kLossInput = {
         "Fires after 5 steps if all labels are ignored, and after 10 if "
         "all samples have the same output or at least a tenth of the targets "
         "is out of reach of the last activation, as the labels of three "
-        "classes are for one output, or a binary cross entropy has targets "
+        "classes are for one output, a tenth of the rows of probabilities that "
+        "a cross entropy of PyTorch is given does not sum to 1, or a binary "
+        "cross entropy has targets "
         "below -0.5 or above 1.5 in each step. Fires at once if an operation "
         "of the loss "
         "made it NaN or infinite, such as the log of 0.",

@@ -263,6 +263,21 @@ TEST(LossInput, CallsWholeNumbersClassesOnlyIfEachOccursOften) {
   EXPECT_FALSE(fires(two));
 }
 
+TEST(LossInput, FindsSeveralClassesPerSampleUnderACrossEntropy) {
+  LossInputFacts input = cross_entropy();
+  input.steps = 10;
+  input.outside = 1;
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, input), 4);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("is given targets of which 100 % or more of the rows "
+                        "do not sum to 1"));
+  EXPECT_EQ(rule.verdict().kind, "rows of targets that do not sum to 1");
+  EXPECT_THAT(rule.verdict().advice, HasSubstr("nn.BCEWithLogitsLoss"));
+  input.outside = 0;
+  EXPECT_FALSE(fires(input));
+}
+
 TEST(LossInput, FindsMasksThatAreNoProbabilities) {
   LossInputFacts masks;
   masks.function = "binary_cross_entropy_with_logits";
