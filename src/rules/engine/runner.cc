@@ -223,23 +223,33 @@ struct RuleRunner::Judge {
   // has judged others: "collection 'gradient' (nearest: 'gradients'), pattern
   // 'los'"; empty if there are none.
   std::string unfound(std::span<const TensorGroup> groups) {
+    if (!rule->is_builtin()) return "";
     keep_matched(0);
     std::vector<std::string> parts;
     if (!groups.empty()) {
-      for (const std::string& name : unknown_collections(*rule, needs, groups))
-        parts.push_back(unknown_text(name, groups));
+      for (const std::string& name :
+           unknown_collections(*rule, needs, groups)) {
+        if (is_listed("collection_names", name))
+          parts.push_back(unknown_text(name, groups));
+      }
     }
     for (const TensorSelector& selector : needs.selectors) {
       for (const std::string& pattern : selector.regexes) {
-        if (rule->is_builtin() && is_of_user(pattern, *rule) &&
-            !matched.contains(pattern)) {
+        if (is_listed("tensor_regex", pattern) && !matched.contains(pattern))
           parts.push_back("pattern '" + pattern + "'");
-        }
       }
     }
     return parts.empty()
                ? ""
                : "no tensor of the run belongs to " + join(parts, " or to ");
+  }
+
+  // Whether the user gave a list of names or patterns with this one. Of rules
+  // that take one collection of each kind, another one may replace it.
+  bool is_listed(const std::string& parameter, const std::string& name) const {
+    const auto given = rule->given().find(parameter);
+    return given != rule->given().end() &&
+           given->second.find(name) != std::string::npos;
   }
 
   // Keeps which patterns have matched, before the matchers are made again.
