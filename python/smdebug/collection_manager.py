@@ -9,6 +9,16 @@ from typing import Any, ClassVar
 from smdebug import _core
 from smdebug.collection import Collection
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
+from smdebug.hook_arguments import shown
+from smdebug.near_names import nearest_of
+
+
+class CollectionsByName(dict[str, Collection]):
+    """Collections by name. The KeyError for a name that is not among them says which are near."""
+
+    def __missing__(self, name: object) -> Collection:
+        near = nearest_of(name, self, "there are none")
+        raise KeyError(f"there is no collection {shown(name)}; {near}")
 
 
 class CollectionManager:
@@ -26,7 +36,7 @@ class CollectionManager:
         num_workers: int = 1,
     ) -> None:
         """`create_default` is accepted for compatibility and has no effect."""
-        self.collections: dict[str, Collection] = dict(collections or {})
+        self.collections: dict[str, Collection] = CollectionsByName(collections or {})
         self.set_num_workers(num_workers)
 
     def get(self, name: str, create: bool = True) -> Collection:

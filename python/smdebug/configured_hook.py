@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from smdebug import _core
 from smdebug.collection import Collection
+from smdebug.collection_manager import CollectionsByName
 from smdebug.exceptions import SMDebugError, SMDebugTypeError
 from smdebug.hook_arguments import checked_choice, checked_count, checked_name, checked_names, shown
 from smdebug.log import get_logger
@@ -116,7 +117,7 @@ class ConfiguredHook:
         """All collections by name, built-in and added ones."""
         for built_in in self._framework.collections:
             self.get_collection(built_in.name)
-        return dict(self._collections)
+        return CollectionsByName(self._collections)
 
     def add_collection(self, collection: Collection) -> None:
         """Adds a collection. Replaces the one of the same name, if any."""

@@ -264,3 +264,18 @@ def test_a_regex_and_a_collection_of_another_type_are_refused(tmp_path):
         trial.tensor_names(regex=5)
     with pytest.raises(SMDebugTypeError, match="must be a Collection or its name, found 5"):
         trial.tensor_names(collection=5)
+
+
+def test_a_collection_that_does_not_exist_is_looked_up_with_the_nearest_names(hook, tmp_path):
+    record_two_steps(tmp_path / "other")
+    trial = create_trial(tmp_path / "other")
+    for collections in (
+        hook.get_collections(),
+        trial.collections(),
+        trial.collection_manager.get_collections(),
+    ):
+        with pytest.raises(KeyError, match="no collection 'weigths'; the nearest .* 'weights'"):
+            collections["weigths"]
+        assert collections.get("weigths") is None
+    with pytest.raises(KeyError, match="no collection 5; there are 'weights', "):
+        collections[5]

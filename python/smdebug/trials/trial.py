@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -12,11 +11,12 @@ from smdebug._core import Attempt, ModeKeys, StepState, WorkerFacts
 from smdebug._core import Trial as CoreTrial
 from smdebug.analysis.utils import no_refresh
 from smdebug.collection import Collection
-from smdebug.collection_manager import CollectionManager
+from smdebug.collection_manager import CollectionManager, CollectionsByName
 from smdebug.current_hook import before_refresh
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
+from smdebug.near_names import nearest_of
 from smdebug.trials.arguments import (
     checked_mode,
     checked_name,
@@ -193,7 +193,7 @@ class Trial:
 
     def collections(self) -> dict[str, Collection]:
         """The collections of the run, by name, whether or not their tensors were saved."""
-        return dict(self._current_collections())
+        return CollectionsByName(self._current_collections())
 
     def _current_collections(self) -> dict[str, Collection]:
         version = self._core.collections_version()
@@ -216,7 +216,7 @@ class Trial:
                 "run '%s' has no collection '%s'; %s",
                 self.name,
                 coll_name,
-                _suggested(coll_name, known),
+                nearest_of(coll_name, known, "it has no collections"),
             )
             self._missing_collections[coll_name] = Collection(coll_name)
         return known.get(coll_name) or self._missing_collections[coll_name]
@@ -408,12 +408,3 @@ def _is_above_runs(folder: str) -> bool:
 
 def _holds_run(folder: str) -> bool:
     return any(os.path.exists(os.path.join(folder, name)) for name in _FILES_OF_A_RUN)
-
-
-def _suggested(coll_name: str, known: Iterable[str]) -> str:
-    """The names in `known` that are near to `coll_name`, or all of them if none is."""
-    names = list(known)
-    nearest = difflib.get_close_matches(str(coll_name), names, n=3)
-    if nearest:
-        return "the nearest names are " + ", ".join(map(repr, nearest))
-    return "there are " + ", ".join(map(repr, names)) if names else "it has no collections"
