@@ -8,7 +8,7 @@ import torch
 
 import smdebug.pytorch as smd
 from conftest import Net, read, record_two_steps, train
-from smdebug.exceptions import SMDebugRuntimeError, SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import NoMoreData, SMDebugRuntimeError, SMDebugTypeError, SMDebugValueError
 from smdebug.rules import Rule, builtin, invoke_rule
 from smdebug.rules.action import StopTraining
 from smdebug.rules.judge import load_judge
@@ -134,6 +134,17 @@ def test_a_range_of_steps_that_ends_before_it_starts_is_refused_by_invoke_rule(t
     with pytest.raises(SMDebugValueError, match="start_step=10, end_step=5"):
         invoke_rule(rule, start_step=10, end_step=5)
     assert invoke_rule(rule, start_step=1, end_step=1) is None
+
+
+def test_a_step_of_invoke_rule_that_is_no_number_is_refused(tmp_path):
+    record_two_steps(tmp_path / "run")
+    rule = Fires(read(tmp_path / "run"))
+    with pytest.raises(SMDebugTypeError, match="start_step is a whole number, found '0'"):
+        invoke_rule(rule, start_step="0", end_step=5)
+    with pytest.raises(SMDebugTypeError, match="end_step is a whole number, or None for .* '5'"):
+        invoke_rule(rule, end_step="5")
+    with pytest.raises(NoMoreData):
+        invoke_rule(rule, end_step=float("inf"))
 
 
 @pytest.mark.parametrize("trial, text", [(None, "None"), (3, "3")])

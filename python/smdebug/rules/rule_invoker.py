@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Protocol
+from typing import Any, Protocol
 
 from smdebug.exceptions import (
     NoMoreData,
@@ -17,6 +17,7 @@ from smdebug.exceptions import (
 )
 from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
+from smdebug.trials.arguments import checked_step
 from smdebug.unknown_arguments import with_known_arguments
 
 _logger = get_logger()
@@ -44,10 +45,10 @@ def invoke_rule(
     the condition of the rule is met, logs it and continues with the next step, unless the exception
     has `end_of_rule` set. With `raise_eval_cond`, raises the RuleEvaluationConditionMet instead.
 
-    Raises SMDebugTypeError for anything but a rule object, and SMDebugValueError for an `end_step`
-    below `start_step`. Without `end_step`, raises NoMoreData at the end of the run, which a
-    built-in rule has then judged as well, and returns at NoMoreProfilerData. Other exceptions of
-    the rule reach the caller.
+    Raises SMDebugTypeError for anything but a rule object and for a step that is no number, and
+    SMDebugValueError for an `end_step` below `start_step`. Without `end_step`, raises NoMoreData at
+    the end of the run, which a built-in rule has then judged as well, and returns at
+    NoMoreProfilerData. Other exceptions of the rule reach the caller.
     """
     if inspect.isclass(rule_obj):
         name = rule_obj.__name__
@@ -59,12 +60,24 @@ def invoke_rule(
             f"invoke_rule takes a rule, found {shown(rule_obj)}; make one with builtin(name, "
             "trial), or derive its class from smdebug.rules.Rule"
         )
-    if end_step is not None and end_step < start_step:
+    start_step = checked_step(start_step, "start_step")
+    if end_step is not None and _checked_end(end_step) < start_step:
         raise SMDebugValueError(
             f"end_step must not be less than start_step, found start_step={start_step}, "
             f"end_step={end_step}"
         )
     _Invocation(rule_obj, raise_eval_cond).run(start_step, end_step)
+
+
+def _checked_end(end_step: Any) -> Any:
+    """`end_step`, which may be any number: scripts pass float("inf")."""
+    try:
+        end_step < 0  # noqa: B015
+    except TypeError:
+        raise SMDebugTypeError(
+            f"end_step is a whole number, or None for no end, found {shown(end_step)}"
+        ) from None
+    return end_step
 
 
 class _Invocation:

@@ -40,15 +40,15 @@ def checked_mode(mode: Any) -> ModeKeys:
     return mode
 
 
-def checked_step(step: Any) -> int:
+def checked_step(step: Any, field: str = "a step") -> int:
     """`step`, a whole number of any library, as an int. Raises SMDebugTypeError for other types
-    and SMDebugValueError for a number of more than 63 bits."""
+    and SMDebugValueError for a number of more than 63 bits; `field` names it in the message."""
     try:
         number = operator.index(step)
     except TypeError:
-        raise SMDebugTypeError(f"a step is a whole number, found {step!r}") from None
+        raise SMDebugTypeError(f"{field} is a whole number, found {shown(step)}") from None
     if abs(number) > _LARGEST_STEP:
-        raise SMDebugValueError(f"a step has at most 63 bits, found {number}")
+        raise SMDebugValueError(f"{field} has at most 63 bits, found {number}")
     return number
 
 
