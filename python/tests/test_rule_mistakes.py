@@ -10,7 +10,7 @@ import smdebug.pytorch as smd
 from conftest import Net, read, record_two_steps, train
 from smdebug.exceptions import NoMoreData, SMDebugRuntimeError, SMDebugTypeError, SMDebugValueError
 from smdebug.rules import Rule, builtin, invoke_rule
-from smdebug.rules.action import StopTraining
+from smdebug.rules.action import ActionList, StopTraining
 from smdebug.rules.judge import load_judge
 from smdebug.trials import create_trial
 
@@ -134,6 +134,12 @@ def test_a_range_of_steps_that_ends_before_it_starts_is_refused_by_invoke_rule(t
     with pytest.raises(SMDebugValueError, match="start_step=10, end_step=5"):
         invoke_rule(rule, start_step=10, end_step=5)
     assert invoke_rule(rule, start_step=1, end_step=1) is None
+
+
+@pytest.mark.parametrize("given", ["stop", StopTraining, [StopTraining()]])
+def test_an_entry_of_an_action_list_that_is_no_action_is_refused_with_one(given):
+    with pytest.raises(SMDebugTypeError, match=r"found .*, as in ActionList\(StopTraining\(\)\)"):
+        ActionList(given)
 
 
 def test_a_step_of_invoke_rule_that_is_no_number_is_refused(tmp_path):

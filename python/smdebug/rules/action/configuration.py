@@ -6,6 +6,7 @@ import json
 import re
 
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.hook_arguments import shown
 
 
 class Action:
@@ -77,7 +78,10 @@ class ActionList:
     def __init__(self, *actions: Action) -> None:
         for action in actions:
             if not isinstance(action, Action):
-                raise SMDebugTypeError(f"a list of actions was expected, found {action!r}")
+                raise SMDebugTypeError(
+                    f"a list of actions was expected, found {shown(action)} in it; pass actions, "
+                    "as in ActionList(StopTraining())"
+                )
         self.actions = actions
 
     def update_training_job_prefix_if_not_specified(self, training_job_name: str) -> None:
