@@ -144,16 +144,24 @@ def shown(value: object) -> str:
     return f"an object of type {kind.__module__}.{kind.__qualname__}{shape}"
 
 
-def name_hint(value: object, part: str) -> str:
+def name_hint(value: object, part: str, wanted: type = object) -> str:
     """Returns the end of a message that refused `value`, if it is the name of the `part` that is
     meant, in which `{}` stands for it; otherwise as `class_hint`."""
-    return f"; pass {part.format(repr(value))}" if isinstance(value, str) else class_hint(value)
+    if isinstance(value, str):
+        return f"; pass {part.format(repr(value))}"
+    return class_hint(value, wanted)
 
 
-def class_hint(value: object) -> str:
-    """Returns the end of a message that refused `value`, if it is a class and an object of it is
-    meant; empty for anything else."""
-    return f"; pass an object of it, {value.__name__}(...)" if inspect.isclass(value) else ""
+def class_hint(value: object, wanted: type = object) -> str:
+    """Returns the end of a message that refused `value`, if it is a class whose objects are
+    `wanted`; empty for anything else."""
+    is_meant = inspect.isclass(value) and issubclass(value, wanted)
+    return f"; pass an object of it, {value.__name__}(...)" if is_meant else ""
+
+
+def class_of(value: object) -> type:
+    """Returns `value` if it is a class, otherwise its class."""
+    return value if inspect.isclass(value) else type(value)
 
 
 def _may_have_tensors(value: object, depth: int = 0) -> bool:

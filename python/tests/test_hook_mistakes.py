@@ -63,6 +63,14 @@ def test_what_is_no_module_is_refused_with_what_to_register(hook, given, remedy)
     assert remedy in str(refused.value) and "\n" not in str(refused.value)
 
 
+def test_a_class_that_is_no_module_is_not_said_to_have_objects_to_pass(hook):
+    with pytest.raises(SMDebugTypeError, match="SGD'>: register the model; its optimizers are"):
+        hook.register_module(torch.optim.SGD)
+    for call in (hook.register_loss, hook.get_collection("mine").add_module_tensors):
+        with pytest.raises(SMDebugTypeError, match="found <class 'torch.optim.sgd.SGD'>$"):
+            call(torch.optim.SGD)
+
+
 def test_what_no_model_of_torch_is_gets_no_wrong_advice(hook):
     with pytest.raises(SMDebugTypeError) as refused:
         hook.register_module(object())

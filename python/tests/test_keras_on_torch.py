@@ -276,6 +276,12 @@ def test_a_tape_is_refused_and_an_optimizer_given_back(out_dir):
         hook.wrap_tape(object())
     with pytest.raises(SMDebugTypeError, match="takes a Keras optimizer"):
         hook.wrap_optimizer(object())
+    with pytest.raises(SMDebugTypeError, match="found 'adam'; pass the optimizer itself"):
+        hook.wrap_optimizer("adam")
+    with pytest.raises(SMDebugTypeError, match="found <class 'dict'>$"):
+        hook.wrap_optimizer(dict)
+    with pytest.raises(SMDebugTypeError, match="found 'model'; pass the model itself"):
+        hook.register_model("model")
     optimizer = keras.optimizers.SGD()
     assert hook.wrap_optimizer(optimizer) is optimizer
     with pytest.raises(SMDebugTypeError, match="must be text"):

@@ -405,9 +405,12 @@ def test_a_block_is_registered_once(out_dir):
 def test_what_belongs_to_a_net_is_refused_with_the_net(out_dir):
     hook, net = smd.Hook(out_dir), make_net()
     net.initialize()
-    for given in (gluon.Trainer(net.collect_params(), "sgd"), net.collect_params()):
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+    for given in (trainer, gluon.Trainer, net.collect_params()):
         with pytest.raises(SMDebugTypeError, match="register_block takes .*; pass the net$"):
             hook.register_block(given)
+    with pytest.raises(SMDebugTypeError, match="found <class 'dict'>$"):
+        hook.register_block(dict)
     collection = hook.get_collection("mine")
     with pytest.raises(SMDebugTypeError, match=r"pass the block itself, such as net\[0\]"):
         collection.add_block_tensors("dense0")

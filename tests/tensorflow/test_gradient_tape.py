@@ -602,6 +602,19 @@ def test_a_class_in_place_of_an_object_is_refused_with_the_call(out_dir):
         hook.register_model(tf.keras.Sequential)
     with pytest.raises(SMDebugTypeError, match=r"pass an object of it, Dense\(...\)"):
         hook.get_collection("mine").add_keras_layer(tf.keras.layers.Dense)
+    for call in (hook.wrap_tape, hook.wrap_optimizer, hook.register_model):
+        with pytest.raises(SMDebugTypeError, match="found <class 'dict'>$"):
+            call(dict)
+
+
+def test_a_name_in_place_of_an_object_is_refused_with_what_to_pass(out_dir):
+    hook = smd.KerasHook(out_dir)
+    with pytest.raises(SMDebugTypeError, match=r"pass the tape itself, tf.GradientTape\(\)"):
+        hook.wrap_tape("tape")
+    with pytest.raises(SMDebugTypeError, match="found 'adam'; pass the optimizer itself"):
+        hook.wrap_optimizer("adam")
+    with pytest.raises(SMDebugTypeError, match="found 'model'; pass the model itself"):
+        hook.register_model("model")
 
 
 def test_an_optimizer_that_is_not_wrapped_is_named_with_the_call(out_dir, capfd):

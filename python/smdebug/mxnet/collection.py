@@ -29,7 +29,7 @@ class Collection(BaseCollection):
         if not isinstance(block, gluon.Block):
             raise SMDebugTypeError(
                 f"add_block_tensors takes a gluon.Block, found {shown(block)}"
-                f"{name_hint(block, 'the block itself, such as net[0]')}"
+                f"{name_hint(block, 'the block itself, such as net[0]', gluon.Block)}"
             )
         sides = as_flag("inputs", inputs), as_flag("outputs", outputs)
         self.block_tensors().append((block, *sides))

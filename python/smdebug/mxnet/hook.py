@@ -23,7 +23,7 @@ from smdebug.added_parts import patterns_of_added
 from smdebug.error_isolation import isolate_errors
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
-from smdebug.hook_arguments import checked_choice, encodable, name_hint, shown
+from smdebug.hook_arguments import checked_choice, class_of, encodable, name_hint, shown
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.mxnet import hybridizing, trainers, workers
 from smdebug.mxnet.activations import activation_patterns
@@ -411,9 +411,9 @@ class Hook(BaseHook):
 
 def _hint_on(given: Any) -> str:
     """What to register instead of `given`, which is no block."""
-    if isinstance(given, (gluon.Trainer, gluon.ParameterDict)):
+    if issubclass(class_of(given), (gluon.Trainer, gluon.ParameterDict)):
         return "; pass the net"
-    return name_hint(given, "the net itself")
+    return name_hint(given, "the net itself", gluon.Block)
 
 
 def _blocks_in(block: gluon.Block) -> list[gluon.Block]:

@@ -29,7 +29,7 @@ class Collection(BaseCollection):
         if not isinstance(module, nn.Module):
             raise SMDebugTypeError(
                 f"add_module_tensors takes a torch.nn.Module, found {shown(module)}"
-                f"{name_hint(module, 'the module itself, model.get_submodule({})')}"
+                f"{name_hint(module, 'the module itself, model.get_submodule({})', nn.Module)}"
             )
         sides = as_flag("inputs", inputs), as_flag("outputs", outputs)
         self.module_tensors().append((module, *sides))

@@ -21,7 +21,14 @@ from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 from smdebug.hook import BaseHook
-from smdebug.hook_arguments import checked_choice, checked_name, class_hint, encodable, shown
+from smdebug.hook_arguments import (
+    checked_choice,
+    checked_name,
+    class_hint,
+    class_of,
+    encodable,
+    shown,
+)
 from smdebug.hook_options import HookOptions, takes_options
 from smdebug.hook_status import HookCost
 from smdebug.pytorch import values
@@ -87,7 +94,7 @@ def _has_forward(module: torch.nn.Module) -> bool:
 
 def _hint_on(given: Any) -> str:
     """What to register instead of `given`, which is no module."""
-    if isinstance(given, torch.optim.Optimizer):
+    if issubclass(class_of(given), torch.optim.Optimizer):
         return ": register the model; its optimizers are recorded with it"
     if inspect.isclass(given) and issubclass(given, torch.nn.Module):
         return f": register an object of it, as in model = {given.__name__}(...)"
@@ -274,7 +281,7 @@ class Hook(BaseHook):
         is already registered.
         """
         if not isinstance(loss_module, torch.nn.Module) or not is_loss(loss_module):
-            hint = class_hint(loss_module)
+            hint = class_hint(loss_module, torch.nn.Module)
             if inspect.isroutine(loss_module):
                 hint = "; save the loss of a function with hook.record_tensor_value('loss', loss)"
             raise SMDebugTypeError(

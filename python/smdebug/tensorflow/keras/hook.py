@@ -11,7 +11,7 @@ from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.array_values import NotTaken
 from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError
-from smdebug.hook_arguments import checked_name, class_hint, shown
+from smdebug.hook_arguments import checked_name, name_hint, shown
 from smdebug.hook_options import HookOptions
 from smdebug.tensorflow.capture_sink import CaptureContext, CaptureSink, PlanView
 from smdebug.tensorflow.keras.activations import activation_patterns
@@ -103,7 +103,8 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         """
         if not isinstance(model, keras.Model):
             raise SMDebugTypeError(
-                f"register_model takes a keras.Model, found {shown(model)}{class_hint(model)}"
+                f"register_model takes a keras.Model, found {shown(model)}"
+                f"{name_hint(model, 'the model itself', keras.Model)}"
             )
         self._warn_if_closed("register_model")
         if self._keras and not self._was_closed:
@@ -136,7 +137,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         if inspect.isclass(optimizer) or not has_gradients or not hasattr(optimizer, "variables"):
             raise SMDebugTypeError(
                 f"wrap_optimizer takes a Keras optimizer, found {shown(optimizer)}"
-                f"{class_hint(optimizer)}"
+                f"{name_hint(optimizer, 'the optimizer itself', keras.optimizers.Optimizer)}"
             )
         if self._tapes:
             self._tapes.watch_optimizer(optimizer)

@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from smdebug.exceptions import SMDebugTypeError
-from smdebug.hook_arguments import class_hint, shown
+from smdebug.hook_arguments import name_hint, shown
 
 
 class SessionOptimizers:
@@ -31,7 +31,7 @@ class SessionOptimizers:
         ):
             raise SMDebugTypeError(
                 f"wrap_optimizer takes a tf.compat.v1.train.Optimizer, found {shown(optimizer)}"
-                f"{class_hint(optimizer)}"
+                f"{name_hint(optimizer, 'the optimizer itself', tf.compat.v1.train.Optimizer)}"
             )
         if not hasattr(optimizer, "smdebug_optimizers"):
             optimizer.__class__ = _watched_class(type(optimizer))

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from smdebug.array_values import NotTaken
 from smdebug.exceptions import SMDebugTypeError
-from smdebug.hook_arguments import class_hint, shown
+from smdebug.hook_arguments import name_hint, shown
 from smdebug.tensorflow.capture_sink import CaptureContext
 from smdebug.tensorflow.private_names import is_compilation_known, is_compiled
 from smdebug.tensorflow.replicas import are_replicas_known, current_replica, replica_copies
@@ -78,7 +78,8 @@ class TapeAdapter:
         SMDebugTypeError for anything else."""
         if not tapes.is_tape(tape):
             raise SMDebugTypeError(
-                f"wrap_tape takes a tf.GradientTape, found {shown(tape)}{class_hint(tape)}"
+                f"wrap_tape takes a tf.GradientTape, found {shown(tape)}"
+                f"{name_hint(tape, 'the tape itself, tf.GradientTape()', tf.GradientTape)}"
             )
         self.has_wrapped = True
         tapes.watch(tape, self)
