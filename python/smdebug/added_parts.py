@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from smdebug.exceptions import SMDebugValueError
+from smdebug.near_names import refuse_attribute_of
 
 if TYPE_CHECKING:
     from smdebug.collection import Collection
@@ -19,9 +20,8 @@ _ADDING_METHODS = ("add_module_tensors", "add_block_tensors", "add_keras_layer")
 def refuse_attribute(collection: Collection, name: str, method: str) -> NoReturn:
     """Raises AttributeError for an attribute that a collection does not have. If it is the method
     of another framework, names `method`, that of its own."""
-    hint = f"; use {method}" if name in _ADDING_METHODS else ""
-    text = f"'{type(collection).__name__}' object has no attribute '{name}'{hint}"
-    raise AttributeError(text, name=name, obj=collection)
+    hint = f"use {method}" if name in _ADDING_METHODS else ""
+    refuse_attribute_of(collection, name, hint)
 
 
 def patterns_of_added(

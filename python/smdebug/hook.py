@@ -34,6 +34,7 @@ from smdebug.hook_status import HookCost, HookStatus
 from smdebug.json_config import create_hook_from_json_config
 from smdebug.log import get_logger
 from smdebug.misplaced_options import checked_flag, refuse_misplaced_options
+from smdebug.near_names import refuse_attribute_of
 from smdebug.profiler_calls import ProfilerCalls
 from smdebug.rules.step_monitor import StepMonitor, checked_answer
 from smdebug.save_config import SaveConfig
@@ -363,9 +364,7 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
     if not TYPE_CHECKING:  # which would take every name for an attribute
 
         def __getattr__(self, name: str) -> Any:
-            hint = f": {self.advice}" if name in _REGISTRATIONS else ""
-            text = f"'{type(self).__name__}' object has no attribute '{name}'{hint}"
-            raise AttributeError(text, name=name, obj=self)
+            refuse_attribute_of(self, name, self.advice if name in _REGISTRATIONS else "")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.out_dir!r}, {self.status().state})"

@@ -218,3 +218,21 @@ def record(out_dir, **arguments):
         model = Net()
         hook.register_module(model)
         train(model, 2)
+
+
+def test_an_attribute_that_does_not_exist_is_refused_with_the_nearest_one(tmp_path):
+    with smd.Hook(tmp_path / "run") as hook:
+        for name, near in (("register_modul", "module"), ("add_to_collection", "")):
+            with pytest.raises(AttributeError, match=f"'{name}'; did you mean '.*{near}.*'"):
+                getattr(hook, name)
+        with pytest.raises(AttributeError, match="has no attribute '_register_module'$"):
+            hook._register_module  # noqa: B018
+        with pytest.raises(SMDebugTypeError, match="no argument 'nme'; did you mean 'name'"):
+            hook.register_module(Net(), nme="x")
+        train(Net(), 1)
+        hook.save_scalar("loss", 1.0)
+    trial = create_trial(tmp_path / "run")
+    with pytest.raises(AttributeError, match=r"'tensors'; use tensor_names\(\), and tensor\(name"):
+        trial.tensors()
+    with pytest.raises(AttributeError, match="did you mean 'tensor_names'"):
+        trial.tensornames()

@@ -216,3 +216,29 @@ def test_modules_of_the_original_s_core_only_name_what_lives_elsewhere():
     for path in modules:
         code = path.read_text().partition('"""\n')[2]
         assert "def " not in code and "class " not in code, path.name
+
+
+@pytest.mark.parametrize(
+    "module, name, hint",
+    [
+        ("smdebug", "CollectionManager", r"use hook.get_collection\(name\), or from smdebug.core"),
+        ("smdebug", "SaveConfg", "did you mean 'SaveConfig'"),
+        ("smdebug.pytorch", "KerasHook", "use smdebug.tensorflow.KerasHook"),
+        ("smdebug.trials", "create_trail", "did you mean 'create_trial'"),
+        (
+            "smdebug.rules",
+            "VanishingGradient",
+            r"use smdebug.rules.builtin\('VanishingG",
+        ),
+    ],
+)
+def test_a_name_that_a_module_does_not_have_is_refused_with_the_one_to_use(module, name, hint):
+    with pytest.raises(AttributeError, match=f"'{module}' has no attribute '{name}'; {hint}"):
+        getattr(importlib.import_module(module), name)
+    with pytest.raises(ImportError, match=f"cannot import '{name}' from '{module}'; {hint}"):
+        exec(f"from {module} import {name}")
+
+
+def test_a_module_with_a_name_near_to_another_one_is_imported(tmp_path):
+    script = "from smdebug import save_config; print(save_config.__name__)"
+    assert run_script(tmp_path, script).stdout.strip() == "smdebug.save_config"

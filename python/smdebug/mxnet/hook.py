@@ -35,6 +35,7 @@ from smdebug.mxnet.hybrid import Graphs
 from smdebug.mxnet.parameters import ModelParameters
 from smdebug.mxnet.private_names import parameters_of
 from smdebug.rules.update_veto import UpdateVeto
+from smdebug.unknown_arguments import with_known_arguments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +121,7 @@ class Hook(BaseHook):
 
     # --- registration ---
 
+    @with_known_arguments
     def register_block(self, block: gluon.Block) -> None:
         """Records `block`: each call of it is a step, or part of one (see `step_on`).
 

@@ -60,6 +60,7 @@ from smdebug.pytorch.roots import Root
 from smdebug.pytorch.scripting import hide_hooks, show_hooks
 from smdebug.pytorch.shards import class_name, rank_and_size
 from smdebug.pytorch.veto import OptimizerVeto
+from smdebug.unknown_arguments import with_known_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -189,6 +190,7 @@ class Hook(BaseHook):
 
     # --- registration ---
 
+    @with_known_arguments
     def register_module(self, module: torch.nn.Module, name: str | None = None) -> None:
         """Records `module`: each call of it is a step, or part of one (see `step_on`).
 
@@ -274,6 +276,7 @@ class Hook(BaseHook):
 
     register_hook = register_module
 
+    @with_known_arguments
     def register_loss(self, loss_module: torch.nn.Module) -> None:
         """Records the inputs and the output of a loss module.
 

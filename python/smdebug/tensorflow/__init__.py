@@ -10,6 +10,7 @@ from typing import Any
 
 from smdebug._core import ModeKeys as modes
 from smdebug.collection import CollectionKeys
+from smdebug.near_names import refuse_name
 from smdebug.reduction_config import ReductionConfig
 from smdebug.required_framework import required_framework
 from smdebug.save_config import SaveConfig, SaveConfigMode
@@ -43,8 +44,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _HOOKS:
-        hint = "; use KerasHook, SessionHook or EstimatorHook" if name == "Hook" else ""
-        raise AttributeError(f"module 'smdebug.tensorflow' has no attribute '{name}'{hint}")
+        hint = "use KerasHook, SessionHook or EstimatorHook" if name == "Hook" else ""
+        refuse_name(__name__, name, __all__, hint)
     module, framework = _HOOKS[name]
     with required_framework("smdebug.tensorflow", framework):
         hook_module = importlib.import_module(module)

@@ -1,7 +1,10 @@
 """Reading runs: `create_trial(path)` opens one, `Trial` and `Tensor` query it."""
 
+from typing import TYPE_CHECKING
+
 from smdebug._core import Attempt
 from smdebug._core import ModeKeys as modes
+from smdebug.near_names import refuse_name
 from smdebug.trials.local_trial import LocalTrial
 from smdebug.trials.s3_trial import S3Trial
 from smdebug.trials.shard_placement import ShardPlacement
@@ -21,3 +24,9 @@ __all__ = [
     "create_trial",
     "modes",
 ]
+
+
+if not TYPE_CHECKING:  # which would take every name for an attribute
+
+    def __getattr__(name: str) -> object:
+        refuse_name(__name__, name, __all__)

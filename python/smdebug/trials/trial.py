@@ -16,7 +16,7 @@ from smdebug.current_hook import before_refresh
 from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
 from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
-from smdebug.near_names import nearest_of
+from smdebug.near_names import nearest_of, refuse_attribute_of
 from smdebug.trials.arguments import (
     checked_mode,
     checked_name,
@@ -46,6 +46,8 @@ Patterns = str | Sequence[str]
 _NO_FLAGS = (str, int, list, tuple, re.Pattern, ModeKeys, Collection)
 # The files and folders that show that a folder is a run; "index" for one of a FileWriter.
 _FILES_OF_A_RUN = ("claim.smd", "run.json", "collections", "index", "training_job_end.ts")
+# What to use for a name that a trial does not have and no other name is like.
+_INSTEAD = {"tensors": "use tensor_names(), and tensor(name) for one of them"}
 _MAX_FOLDERS = 64  # that are searched for runs, as the core does
 
 
@@ -364,6 +366,11 @@ class Trial:
         if not isinstance(other, Trial):
             return NotImplemented
         return (self.name, self.path) == (other.name, other.path)
+
+    if not TYPE_CHECKING:  # which would take every name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            refuse_attribute_of(self, name, _INSTEAD.get(name, ""))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path!r})"

@@ -1,6 +1,9 @@
 """smdebug for XGBoost: `Hook` records a training, `create_trial` reads what it recorded."""
 
+from typing import TYPE_CHECKING
+
 from smdebug._core import ModeKeys as modes
+from smdebug.near_names import refuse_name
 from smdebug.reduction_config import ReductionConfig
 from smdebug.required_framework import required_framework
 from smdebug.save_config import SaveConfig, SaveConfigMode
@@ -24,3 +27,9 @@ __all__ = [
     "modes",
     "set_hook",
 ]
+
+
+if not TYPE_CHECKING:  # which would take every name for an attribute
+
+    def __getattr__(name: str) -> object:
+        refuse_name(__name__, name, __all__)

@@ -22,6 +22,7 @@ from smdebug.tensorflow.keras.step_series import StepSeries
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
 from smdebug.tensorflow.tensorflow_hook import TensorFlowHook
 from smdebug.tensorflow.user_values import UserValue
+from smdebug.unknown_arguments import with_known_arguments
 
 if TYPE_CHECKING or HAS_TENSORFLOW:
     from smdebug.tensorflow.tape.tape_adapter import TapeAdapter
@@ -94,6 +95,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
 
     # --- what a script calls ---
 
+    @with_known_arguments
     def register_model(self, model: keras.Model) -> None:
         """Records every step of `model`, with the hook among the callbacks or without: also the
         steps of `train_on_batch`, `test_on_batch` and `predict_on_batch`. These have the mode that
