@@ -288,6 +288,11 @@ def test_a_tape_is_refused_and_an_optimizer_given_back(out_dir):
         hook.record_tensor_value(3, 1.0)
 
 
+def test_the_class_of_the_hook_among_the_callbacks_is_refused():
+    with pytest.raises(SMDebugTypeError, match=r"found the class KerasHook; pass .*KerasHook\("):
+        fitted(smd.KerasHook, made())
+
+
 def test_a_rule_stops_fit_after_the_batch(out_dir):
     model = made()
     model.set_weights([np.full_like(each, np.nan) for each in model.get_weights()])

@@ -199,8 +199,14 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
 
     # --- events of Keras ---
 
-    def set_model(self, model: keras.Model) -> None:
-        """Prepares for a run of `model`."""
+    def set_model(self, model: keras.Model | None = None) -> None:
+        """Prepares for a run of `model`. Raises SMDebugTypeError if the class is among the
+        callbacks in place of a hook: then the model comes as `self`."""
+        if not isinstance(self, KerasHook):
+            raise SMDebugTypeError(
+                "callbacks takes a hook, found the class KerasHook; pass an object of it, "
+                "callbacks=[KerasHook(out_dir)]"
+            )
         super().set_model(model)
         self._warn_if_closed("the callback in fit, evaluate or predict")
         if self._keras:
