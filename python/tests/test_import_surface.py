@@ -225,11 +225,7 @@ def test_modules_of_the_original_s_core_only_name_what_lives_elsewhere():
         ("smdebug", "SaveConfg", "did you mean 'SaveConfig'"),
         ("smdebug.pytorch", "KerasHook", "use smdebug.tensorflow.KerasHook"),
         ("smdebug.trials", "create_trail", "did you mean 'create_trial'"),
-        (
-            "smdebug.rules",
-            "VanishingGradient",
-            r"use smdebug.rules.builtin\('VanishingG",
-        ),
+        ("smdebug.rules", "VanishingGradient", r"use smdebug.rules.builtin\('VanishingG"),
     ],
 )
 def test_a_name_that_a_module_does_not_have_is_refused_with_the_one_to_use(module, name, hint):
