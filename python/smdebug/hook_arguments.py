@@ -155,8 +155,9 @@ def name_hint(value: object, part: str, wanted: type = object) -> str:
 def class_hint(value: object, wanted: type = object) -> str:
     """Returns the end of a message that refused `value`, if it is a class whose objects are
     `wanted`; empty for anything else."""
-    is_meant = inspect.isclass(value) and issubclass(value, wanted)
-    return f"; pass an object of it, {value.__name__}(...)" if is_meant else ""
+    if inspect.isclass(value) and issubclass(value, wanted):
+        return f"; pass an object of it, {value.__name__}(...)"
+    return ""
 
 
 def class_of(value: object) -> type:

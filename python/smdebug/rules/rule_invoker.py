@@ -61,7 +61,7 @@ def invoke_rule(
             "trial), or derive its class from smdebug.rules.Rule"
         )
     start_step = checked_step(start_step, "start_step")
-    if end_step is not None and _checked_end(end_step) < start_step:
+    if end_step is not None and _is_before(end_step, start_step):
         raise SMDebugValueError(
             f"end_step must not be less than start_step, found start_step={start_step}, "
             f"end_step={end_step}"
@@ -69,15 +69,15 @@ def invoke_rule(
     _Invocation(rule_obj, raise_eval_cond).run(start_step, end_step)
 
 
-def _checked_end(end_step: Any) -> Any:
-    """`end_step`, which may be any number: scripts pass float("inf")."""
+def _is_before(end_step: Any, start_step: int) -> bool:
+    """Whether `end_step`, any number such as float("inf"), is below `start_step`. Raises
+    SMDebugTypeError if it is no number."""
     try:
-        end_step < 0  # noqa: B015
+        return bool(end_step < start_step)
     except TypeError:
         raise SMDebugTypeError(
             f"end_step is a whole number, or None for no end, found {shown(end_step)}"
         ) from None
-    return end_step
 
 
 class _Invocation:
