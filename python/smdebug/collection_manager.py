@@ -14,7 +14,7 @@ from smdebug.near_names import nearest_of
 
 
 class CollectionsByName(dict[str, Collection]):
-    """Collections by name. The KeyError for a name that is not among them says which are near."""
+    """Collections by name. The KeyError for another name lists the nearest."""
 
     def __missing__(self, name: object) -> Collection:
         near = nearest_of(name, self, "there are none")
