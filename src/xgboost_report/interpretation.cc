@@ -194,7 +194,7 @@ std::string overfitting_text(const std::vector<Point>& points,
 
 std::string history_text(const std::vector<Point>& points, const Line& training,
                          const Line& validation, bool larger_is_better) {
-  const std::string overfitting =
+  std::string overfitting =
       overfitting_text(points, training, validation, larger_is_better);
   if (!overfitting.empty()) return overfitting;
   const Point& last = points.back();
