@@ -220,7 +220,7 @@ struct RuleRunner::Judge {
   std::map<std::size_t, std::size_t> runs = {{0, 0}};
 
   // The user's collections and patterns without a tensor, although the rule
-  // has judged others: "collection 'gradient' (nearest: 'gradients'), pattern
+  // has judged others: "no tensor of the run belongs to pattern
   // 'los'"; empty if there are none.
   std::string unfound(std::span<const TensorGroup> groups) {
     if (!rule->is_builtin()) return "";
@@ -254,7 +254,9 @@ struct RuleRunner::Judge {
 
   // Keeps which patterns have matched, before the matchers are made again.
   void keep_matched(std::size_t run) {
-    for (const TensorMatcher& matcher : matchers[run]) {
+    const auto made = matchers.find(run);
+    if (made == matchers.end()) return;
+    for (const TensorMatcher& matcher : made->second) {
       matched.insert(matcher.matched_patterns().begin(),
                      matcher.matched_patterns().end());
     }
