@@ -12,6 +12,8 @@ from smdebug.token_shift import NO_SHIFT
 
 MEASURED_STEPS = 10
 REPORTED_AFTER = (3, 5, MEASURED_STEPS)  # steps
+# The inputs of evaluations, which may have one batch.
+EVALUATIONS_REPORTED_AFTER = (1, MEASURED_STEPS)
 # The results that an activation can have.
 RANGES = {
     "Relu": (0.0, float("inf")),

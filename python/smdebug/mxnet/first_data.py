@@ -21,7 +21,7 @@ from smdebug.array_summary import ArraySummary
 from smdebug.data_summary import MOST_ELEMENTS
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
-from smdebug.loss_summary import MEASURED_STEPS, REPORTED_AFTER
+from smdebug.loss_summary import EVALUATIONS_REPORTED_AFTER, MEASURED_STEPS, REPORTED_AFTER
 from smdebug.measured_loss import LossBatch, LossKind, MeasuredLoss
 from smdebug.mxnet.arrays import host_copy
 from smdebug.mxnet.private_names import loss_settings
@@ -57,9 +57,8 @@ class FirstData:
     @property
     def reports(self) -> int:
         """How often the facts have changed enough to be reported again."""
-        # An evaluation may have one batch.
         return sum(self._steps >= steps for steps in REPORTED_AFTER) + sum(
-            self._evaluation_steps >= steps for steps in (1, MEASURED_STEPS)
+            self._evaluation_steps >= steps for steps in EVALUATIONS_REPORTED_AFTER
         )
 
     def begin_step(self, step: int, is_saved: bool) -> None:

@@ -16,7 +16,7 @@ from torch import nn
 from smdebug import _core
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
-from smdebug.loss_summary import MEASURED_STEPS
+from smdebug.loss_summary import EVALUATIONS_REPORTED_AFTER, MEASURED_STEPS
 from smdebug.pytorch.data_summary import TensorSummary
 from smdebug.pytorch.plain_tensors import can_read, is_plain
 from smdebug.pytorch.shards import class_name
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _logger = get_logger()
 
 _REPORTED_AFTER = (5, MEASURED_STEPS)
-_EVALUATION_REPORTED_AFTER = (1, MEASURED_STEPS)  # an evaluation may have one batch
 _MOST_INPUTS = 4  # of all models
 
 
@@ -73,7 +72,7 @@ class ModelInputs:
     def __init__(self) -> None:
         self.version: int = 0  # increases when `facts` returns something new
         self._training = _Summaries(_REPORTED_AFTER)
-        self._evaluation = _Summaries(_EVALUATION_REPORTED_AFTER)
+        self._evaluation = _Summaries(EVALUATIONS_REPORTED_AFTER)
         # The inputs of the last call: (tensor's name, first layer, reference).
         self._last: list[tuple[Root, int, weakref.ref[torch.Tensor]]] = []
 

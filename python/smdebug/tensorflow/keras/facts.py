@@ -15,7 +15,7 @@ from typing import Any
 from smdebug import _core
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
-from smdebug.loss_summary import MEASURED_STEPS, REPORTED_AFTER
+from smdebug.loss_summary import EVALUATIONS_REPORTED_AFTER, MEASURED_STEPS, REPORTED_AFTER
 from smdebug.tensorflow import names
 from smdebug.tensorflow.keras.first_data import FirstData, is_measured
 from smdebug.tensorflow.keras.layer_names import LayerNames
@@ -144,8 +144,7 @@ class KerasFacts:
                 len(known.trained_ids()),
                 learning_rate(getattr(known.model, "optimizer", None)) == 0,
                 sum(known.data.steps >= steps for steps in REPORTED_AFTER),
-                # An evaluation may have one batch.
-                sum(known.data.evaluation_steps >= steps for steps in (1, MEASURED_STEPS)),
+                sum(known.data.evaluation_steps >= steps for steps in EVALUATIONS_REPORTED_AFTER),
             )
             for key, known in self._models.items()
         ]
