@@ -151,8 +151,10 @@ void add_rules(CLI::App& app, std::vector<RuleRequest>& rules) {
                  "--set",
                  "'" + text + "' must follow the --rule that it applies to");
            }
-           const std::string key = text.substr(0, equals);
-           const std::string value = text.substr(equals + 1);
+           const std::string key =
+               CLI::detail::trim_copy(text.substr(0, equals));
+           const std::string value =
+               CLI::detail::trim_copy(text.substr(equals + 1));
            const auto [first, is_new] =
                rules.back().given.try_emplace(key, value);
            if (!is_new) {
@@ -331,7 +333,8 @@ void Grammar::add_show() {
   command.add_option("RUN", show.run, "The run")->required();
   command.add_flag("--model", show.model,
                    "Show what the training consists of instead: parameters, "
-                   "optimizers, modules and losses (PyTorch and Keras)");
+                   "optimizers, modules and losses (PyTorch, Keras and "
+                   "MXNet)");
   add_json(command, show.json);
 }
 

@@ -27,7 +27,7 @@ Result<Command> parse(const std::vector<std::string>& args) {
 TEST(CommandLine, GivesEachSetToTheRuleBeforeIt) {
   const auto command =
       parse({"check", "r", "--rule", "A", "--set", "x=1", "--set", "y=a=b",
-             "--rule", "B", "--rule", "A", "--set", "x=2"});
+             "--rule", "B", "--rule", "A", "--set", "x = 2"});
   ASSERT_TRUE(command.ok()) << command.error().message;
   const auto& rules = std::get<CheckCommand>(*command).rules;
   ASSERT_EQ(rules.size(), 3u);
@@ -148,7 +148,7 @@ TEST(CommandLine, RefusesAnOptionBeforeTheCommand) {
 
 TEST(CommandLine, NamesTheFrameworksWhoseModelIsShown) {
   EXPECT_THAT(smdebug({"show", "--help"}).out,
-              HasSubstr("(PyTorch and Keras)"));
+              HasSubstr("(PyTorch, Keras and MXNet)"));
 }
 
 TEST(CommandLine, NeverPrintsTheSecretOfAMistypedAction) {

@@ -140,8 +140,19 @@ TEST_F(ReadingCommands, TensorKnowsANameThatIsOfASeries) {
   EXPECT_THAT(spoken.err,
               AllOf(HasSubstr("is not a tensor but a series of numbers"),
                     HasSubstr("trial.series(\"learning_rate/Adam/0\")")));
+  EXPECT_THAT(smdebug({"explain", run, "learning_rate/Adam/0"}).out,
+              HasSubstr("learning_rate/Adam/0: not a tensor but a series of "
+                        "numbers; read it in Python with"));
   EXPECT_THAT(smdebug({"tensor", run, "learning_rate/Adam"}).err,
               HasSubstr("no tensor 'learning_rate/Adam'"));
+}
+
+TEST_F(ReadingCommands, TensorAndExplainKnowTheNameOfACollection) {
+  EXPECT_THAT(smdebug({"tensor", healthy_, "gradients"}).err,
+              HasSubstr("is not a tensor but a collection; its tensors are '"));
+  EXPECT_THAT(smdebug({"explain", healthy_, "biases", "5"}).out,
+              StartsWith("biases: not a tensor but a collection; no tensor of "
+                         "it was saved"));
 }
 
 TEST_F(ReadingCommands, NameTheRunOfAFolderInsideIt) {

@@ -17,7 +17,7 @@ from smdebug import _core
 MOST_ELEMENTS = 1 << 18  # of a tensor that are measured
 MOST_FEATURES = 1 << 14
 _FEWEST_LABELS = 8  # of a step
-_LEADING_SHARE = 0.8
+_FEWEST_STEPS = 3  # with so many labels, to tell their order
 
 
 class DataSummary:
@@ -34,8 +34,10 @@ class DataSummary:
         self._squares: np.ndarray | None = None  # sums of squared distances from the mean
         self._low, self._high = math.inf, -math.inf
         self._labels: Counter[int] = Counter()
-        self._one_class_steps = 0
-        self._leading: set[int] = set()
+        # Of the steps with enough labels: their number, their labels, and the diversity within a
+        # step, times its labels.
+        self._counted_steps = self._counted_labels = 0
+        self._diversity = 0.0
 
     @property
     def is_finite(self) -> bool:
@@ -79,10 +81,10 @@ class DataSummary:
             return
         total = sum(count_of.values())
         self._labels.update(count_of)
-        leading = max(count_of, key=count_of.__getitem__)
-        if total >= _FEWEST_LABELS and count_of[leading] >= math.ceil(_LEADING_SHARE * total):
-            self._one_class_steps += 1
-            self._leading.add(leading)
+        if total >= _FEWEST_LABELS:
+            self._counted_steps += 1
+            self._counted_labels += total
+            self._diversity += total * _diversity(count_of)
 
     def facts(self, tensor: str = "", received_by: str = "") -> _core.DataFacts:
         """The data so far, under the name of their tensor."""
@@ -102,11 +104,18 @@ class DataSummary:
             not_finite=self._not_finite,
             labels=sum(self._labels.values()),
             classes=len(self._labels),
-            one_class_steps=self._one_class_steps,
-            leading_classes=len(self._leading),
             largest_class=max(self._labels.values(), default=0),
             smallest_class=min(self._labels.values(), default=0),
+            label_order=self._label_order(),
         )
+
+    def _label_order(self) -> float | None:
+        """The share of the labels' diversity that lies between the steps: M. Nei, "Analysis of gene
+        diversity in subdivided populations", 1973. Below 0 by chance, which counts as 0."""
+        if self._counted_steps < _FEWEST_STEPS or len(self._labels) < 2:
+            return None
+        within = self._diversity / self._counted_labels
+        return max(1 - within / _diversity(self._labels), 0.0)
 
     def _merge(self, samples, means, variances, own_means, own_squares):
         """Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
@@ -130,3 +139,11 @@ class DataSummary:
         if len(self._means) < 2 or not len(deviations):
             return mean, deviation, None, None
         return mean, deviation, float(deviations[(len(deviations) - 1) // 2]), float(deviations[-1])
+
+
+def _diversity(count_of: Mapping[int, int]) -> float:
+    """The probability that two of the labels, drawn without replacement, are of different
+    classes."""
+    total = sum(count_of.values())
+    equal = sum(count * (count - 1) for count in count_of.values())
+    return 1 - equal / (total * (total - 1))

@@ -76,6 +76,7 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
     is_held_by_model: bool = False  # so that nothing else needs to keep it alive
     _is_open: bool = False
     _has_begun: bool = False
+    _has_mode_of_script: bool = True  # not one that follows the model or a trainer
     _was_closed: bool = False
     _hooks_at_close: int = 0  # that the process had made
     _has_warned_of_use: bool = False  # after the end of the run
@@ -519,10 +520,18 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
         is_ours = owner.__module__.partition(".")[0] == "smdebug"
         self._was_refused = isinstance(error, SMDebugError) or is_ours
 
-    def _warn_of_no_step(self, finding: str) -> None:
+    def _warn_of_no_step(self, finding: str, advice: str = "") -> None:
         """Logs what was found, and what to do so that steps are recorded."""
         self._has_warned_of_no_step = True
-        _logger.warning("run '%s': %s: %s", self.out_dir, finding, self.advice)
+        _logger.warning("run '%s': %s: %s", self.out_dir, finding, advice or self.advice)
+
+    def _report_update_in_mode(self, finding: str) -> None:
+        """Reports an update of a model in a mode in which no model is trained."""
+        text = (
+            f"{finding} in mode {self._mode.name}: call hook.set_mode(modes.TRAIN) before each "
+            "training, and EVAL before each evaluation, so that rules can tell their steps apart"
+        )
+        self._report_mistake(text)
 
     # --- copies and children ---
 

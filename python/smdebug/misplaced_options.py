@@ -31,11 +31,6 @@ def refuse_misplaced_options(options: HookOptions) -> None:
         if _is_config(value) and field.name != _owner_of(value):
             kind = type(value).__name__
             raise SMDebugTypeError(f"{field.name} takes no {kind}; {_remedy(value)}")
-        elif field.name == "save_config" and _is_number(value):
-            raise SMDebugTypeError(
-                f"save_config must be a SaveConfig, found {shown(value)}; "
-                f"did you mean save_config=SaveConfig(save_interval={shown(value)})?"
-            )
         elif field.name == "reduction_config" and _is_text(value):
             names = [value] if isinstance(value, str) else list(value)
             raise SMDebugTypeError(
@@ -80,10 +75,6 @@ def _is_no_flag(value: Any) -> bool:
     if isinstance(value, _LISTS):
         return any(isinstance(each, str) and find_boolean(each) is None for each in value)
     return isinstance(value, dict) or _is_config(value) or callable(value)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_text(value: Any) -> bool:

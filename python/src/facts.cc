@@ -128,8 +128,8 @@ void bind_data(nb::module_& m) {
              Number low, Number high, Number median_feature_deviation,
              Number largest_feature_deviation, std::optional<Step> not_finite,
              std::uint64_t labels, std::uint64_t classes,
-             std::uint64_t one_class_steps, std::uint64_t leading_classes,
-             std::uint64_t largest_class, std::uint64_t smallest_class) {
+             std::uint64_t largest_class, std::uint64_t smallest_class,
+             Number label_order) {
             new (self) DataFacts{
                 .tensor = std::move(tensor),
                 .received_by = std::move(received_by),
@@ -145,10 +145,9 @@ void bind_data(nb::module_& m) {
                 .not_finite = not_finite,
                 .labels = labels,
                 .classes = classes,
-                .one_class_steps = one_class_steps,
-                .leading_classes = leading_classes,
                 .largest_class = largest_class,
-                .smallest_class = smallest_class};
+                .smallest_class = smallest_class,
+                .label_order = label_order};
           },
           "tensor"_a = "", nb::kw_only(), "received_by"_a = "", "dtype"_a = "",
           "steps"_a = 0, "shape"_a = std::vector<std::int64_t>(),
@@ -157,8 +156,8 @@ void bind_data(nb::module_& m) {
           "median_feature_deviation"_a.none() = nb::none(),
           "largest_feature_deviation"_a.none() = nb::none(),
           "not_finite"_a.none() = nb::none(), "labels"_a = 0, "classes"_a = 0,
-          "one_class_steps"_a = 0, "leading_classes"_a = 0,
-          "largest_class"_a = 0, "smallest_class"_a = 0)
+          "largest_class"_a = 0, "smallest_class"_a = 0,
+          "label_order"_a.none() = nb::none())
       .def_ro("tensor", &DataFacts::tensor)
       .def_ro("received_by", &DataFacts::received_by)
       .def_ro("dtype", &DataFacts::dtype)
@@ -174,10 +173,9 @@ void bind_data(nb::module_& m) {
       .def_ro("not_finite", &DataFacts::not_finite)
       .def_ro("labels", &DataFacts::labels)
       .def_ro("classes", &DataFacts::classes)
-      .def_ro("one_class_steps", &DataFacts::one_class_steps)
-      .def_ro("leading_classes", &DataFacts::leading_classes)
       .def_ro("largest_class", &DataFacts::largest_class)
-      .def_ro("smallest_class", &DataFacts::smallest_class);
+      .def_ro("smallest_class", &DataFacts::smallest_class)
+      .def_ro("label_order", &DataFacts::label_order);
 }
 
 void bind_loss(nb::module_& m) {

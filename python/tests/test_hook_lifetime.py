@@ -161,16 +161,17 @@ def test_a_forgotten_registration_is_logged_at_the_first_update_and_at_the_end(o
     assert len(warnings_in(logged)) == 2
 
 
-def test_a_registered_model_that_is_never_called_is_logged_at_the_end(out_dir, logged):
+def test_a_registered_model_that_is_never_called_is_logged_at_the_first_update(out_dir, logged):
     model = Net()
     hook = smd.Hook(out_dir)
     hook.register_module(model)
     model.forward(torch.ones(2, 4)).sum().backward()
     torch.optim.SGD(model.parameters(), lr=0.1).step()
-    assert not warnings_in(logged)
+    (warning,) = [line for line in logged if "no registered model ('Net') was called" in line]
+    assert out_dir in warning and "model(x)" in warning
     hook.close()
-    (warning,) = warnings_in(logged)
-    assert "model(x)" in warning
+    (end,) = warnings_in(logged)
+    assert "no step was recorded, see the warning above" in end
 
 
 def test_a_hook_that_records_logs_no_advice_and_leaves_the_optimizers_alone(out_dir, logged):
@@ -180,10 +181,13 @@ def test_a_hook_that_records_logs_no_advice_and_leaves_the_optimizers_alone(out_
     model = Net()
     hook = smd.Hook(out_dir)
     hook.register_module(model)
-    assert dict(of_torch._global_optimizer_post_hooks) == before
     model(torch.ones(2, 4)).sum().backward()
+    # The hook that reports facts acts, and no one that waits for a mistake.
+    after = of_torch._global_optimizer_post_hooks.values()
+    assert not any("OptimizerWatch" in each.__qualname__ for each in after)
     torch.optim.SGD(model.parameters(), lr=0.1).step()
     hook.close()
+    assert dict(of_torch._global_optimizer_post_hooks) == before
     assert not warnings_in(logged)
 
 

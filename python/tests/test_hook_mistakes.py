@@ -120,6 +120,47 @@ def test_a_registered_model_that_is_never_called_is_named(tmp_path, capfd):
     assert "call hook.register_module(model)" not in logged
 
 
+def test_a_model_that_trains_instead_of_the_registered_one_is_told_at_its_first_update(
+    tmp_path, capfd
+):
+    hook = smd.Hook(tmp_path / "run")
+    hook.register_module(Net())
+    train(Net(), 1)
+    text = "an optimizer has acted, but no registered model ('Net') was called"
+    assert text in capfd.readouterr().err
+    train(Net(), 3)
+    hook.close()
+    assert text not in capfd.readouterr().err
+
+
+def test_an_update_after_the_first_step_is_no_mistake_of_registration(tmp_path, capfd):
+    with smd.Hook(tmp_path / "run") as hook:
+        model = Net()
+        hook.register_module(model)
+        train(model, 2)
+        train(Net(), 1)
+    assert "an optimizer has acted" not in capfd.readouterr().err
+
+
+def test_a_training_in_the_mode_of_an_evaluation_is_told_once(tmp_path, capfd):
+    with smd.Hook(tmp_path / "run") as hook:
+        model = Net()
+        hook.register_module(model)
+        hook.set_mode(smd.modes.TRAIN)
+        train(model, 2)
+        hook.set_mode(smd.modes.EVAL)
+        model(torch.ones(2, 4))
+        train(Net(), 1)  # not a model of the hook
+        assert "in mode" not in capfd.readouterr().err
+        train(model, 3)
+        hook.set_mode(smd.modes.PREDICT)
+        hook.set_mode(smd.modes.TRAIN)
+        train(model, 1)
+    logged = capfd.readouterr().err
+    assert logged.count("an optimizer has updated the model in mode EVAL: call hook.set_mode") == 1
+    assert logged.count("in mode") == 1
+
+
 def test_the_advice_on_a_missing_registration_is_given_once(tmp_path, capfd):
     hook = smd.Hook(tmp_path / "run")
     train(Net(), 1)
@@ -649,7 +690,7 @@ CONFIG = smd.SaveConfig(save_interval=2)
         ([CONFIG], "export_tensorboard takes no SaveConfig; did you mean save_config=SaveConfig("),
         ([False, CONFIG], "tensorboard_dir takes no SaveConfig; did you mean save_config=SaveCon"),
         ([Net()], "export_tensorboard must be True or False, found an object of type "),
-        ({"save_config": 10}, "did you mean save_config=SaveConfig(save_interval=10)?"),
+        ({"save_config": 10}, "did you mean SaveConfig(save_interval=10)?"),
         ({"reduction_config": ["mean"]}, "reduction_config=ReductionConfig(reductions=['mean'])?"),
         ({"include_collections": True}, "found True; did you mean save_all=True?"),
         ({"include_collections": [smd.Collection("a")]}, "call hook.add_collection with it, and"),

@@ -1,5 +1,7 @@
 """The first data of a training: the facts that LabelsAndInputs judges."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -88,9 +90,45 @@ def test_labels_are_counted_without_those_that_are_ignored():
     sorted_labels = [[0] * 20, [0] * 17 + [1] * 3, [2] * 8 + [-100] * 90, [0, 1, 2] * 5, [1] * 7]
     facts = summary_of(*map(torch.tensor, sorted_labels), ignored=-100)
     assert (facts.labels, facts.classes) == (20 + 20 + 8 + 15 + 7, 3)
-    # The last step has fewer than 8 labels.
-    assert (facts.one_class_steps, facts.leading_classes) == (3, 2)
     assert (facts.largest_class, facts.smallest_class) == (20 + 17 + 5, 8 + 5)
+
+
+def chance_of_different(labels):
+    """The share of the pairs of labels that differ."""
+    pairs = list(itertools.combinations(labels, 2))
+    return sum(a != b for a, b in pairs) / len(pairs)
+
+
+def label_order_of(*batches):
+    return summary_of(*map(torch.tensor, batches)).label_order
+
+
+def test_the_order_of_labels_is_the_share_of_their_diversity_that_lies_between_steps():
+    batches = [[0] * 12, [0] * 3 + [1] * 6, [1, 2] * 5, [2] * 9 + [0]]
+    labels = sum(batches, [])
+    within = sum(len(each) * chance_of_different(each) for each in batches) / len(labels)
+    expected = 1 - within / chance_of_different(labels)
+    assert 0.3 < expected < 0.9
+    assert label_order_of(*batches) == pytest.approx(expected, rel=1e-12)
+    assert label_order_of([0] * 8, [1] * 8, [2] * 8) == 1
+    assert label_order_of([0, 1] * 8, [0, 1] * 8, [0, 1] * 8) == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_labels_in_random_order_have_an_order_near_0_and_sorted_ones_near_1(seed):
+    random = np.random.RandomState(seed)
+    labels = np.sort(random.randint(0, 8, 1120))
+    batches = [labels[start : start + 64] for start in range(0, 1120, 64)]
+    steps = [0, 1, 2, 3, 4, 10]
+    assert label_order_of(*(batches[step] for step in steps)) > 0.6
+    shuffled = random.permutation(labels).reshape(-1, 8)
+    assert label_order_of(*shuffled[:10]) < 0.2
+
+
+def test_the_order_of_labels_is_unknown_of_one_class_and_of_few_labels():
+    assert label_order_of([3] * 9, [3] * 9, [3] * 9) is None
+    assert label_order_of([0] * 9, [1] * 9) is None
+    assert label_order_of([0] * 9, [1] * 9, [2] * 7) is None
 
 
 def test_labels_per_pixel_are_not_counted():

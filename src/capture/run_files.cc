@@ -4,7 +4,10 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "smdebug/base/version.h"
+#include "smdebug/core/tensor_names.h"
 
 #include "base/environment.h"
 #include "base/masked_arguments.h"
@@ -106,14 +109,27 @@ constexpr const char* kLossAdvice =
     ": pass a loss module to hook.register_loss(loss_fn) and call it, or save "
     "the loss of a function with hook.record_tensor_value(\"loss\", loss)";
 
+// The end of a message about patterns that matched none of `names`.
+std::string names_instead(const std::string& wanted,
+                          const std::vector<std::string>& names) {
+  const auto similar = similar_names(wanted, names, 3);
+  return similar.empty() ? "; names that were seen are, for example, " +
+                               quoted_list(std::span(names).first(
+                                   std::min<std::size_t>(3, names.size())))
+                         : "; the nearest names are " + quoted_list(similar);
+}
+
 // `own`: what the user has put into the collection. Patterns of the framework,
 // or of a rule under `smdebug run`, are not shown: a user does not know them.
 std::string nothing_found(const Collection& collection, const TensorGroup& own,
                           const std::vector<std::string>& names,
                           bool is_losses_of_torch, bool at_end) {
   const std::string place = at_end ? "the run" : "the first saved step";
+  const std::string_view rule = rule_of_collection(collection.name());
   const std::string head =
-      "collection '" + collection.name() + "' should be saved, but ";
+      rule.empty() ? fmt::format("collection '{}' should be saved, but ",
+                                 collection.name())
+                   : fmt::format("rule '{}' has nothing to judge: ", rule);
   const bool has_own = sought(own) != kNothing;
   std::string text =
       head + (has_own ? sought(own) + " matched no tensor of " + place
@@ -130,15 +146,14 @@ std::string nothing_found(const Collection& collection, const TensorGroup& own,
       !tensors.include_regex.empty()  ? tensors.include_regex.front()
       : !tensors.tensor_names.empty() ? tensors.tensor_names.front()
                                       : tensors.name;
-  const auto similar = similar_names(wanted, names, 3);
-  text += similar.empty() ? "; names that were seen are, for example, " +
-                                quoted_list(std::span(names).first(
-                                    std::min<std::size_t>(3, names.size())))
-                          : "; the nearest names are " + quoted_list(similar);
+  text += names_instead(wanted, names);
   if (!has_own) return text;
-  return text + ": change " +
-         (tensors.include_regex.empty() ? "tensor_names" : "include_regex") +
-         " to match the tensors that you want";
+  const char* const setting = !rule.empty() ? "the patterns of the rule"
+                              : tensors.include_regex.empty()
+                                  ? "tensor_names"
+                                  : "include_regex";
+  return fmt::format("{}: change {} to match the tensors that you want", text,
+                     setting);
 }
 
 std::vector<std::string> saved_collections(const Plan& plan) {

@@ -261,6 +261,22 @@ TEST_F(SessionPlanTest, SaysHowToCorrectAPatternThatMatchedNothing) {
                                      "to match the tensors that you want"));
 }
 
+TEST_F(SessionPlanTest, NamesTheRuleWhosePatternMatchedNothing) {
+  config_.save_all = false;
+  Collection of_rule;
+  of_rule.tensors = {.name = "rule_DeadRelu", .include_regex = {"fc1_outputs"}};
+  config_.collections.push_back(of_rule);
+  config_.include_collections = {"rule_DeadRelu"};
+  auto session = open();
+  session->begin_step();
+  put(*session, "fc1_output_0", {1});
+  session->begin_step();
+  EXPECT_THAT(log_.text(),
+              HasSubstr("rule 'DeadRelu' has nothing to judge: 'fc1_outputs' "
+                        "matched no tensor of the first saved step"));
+  EXPECT_THAT(log_.text(), HasSubstr("change the patterns of the rule"));
+}
+
 // As the XGBoost adapter does without data for SHAP values.
 TEST_F(SessionPlanTest, ReportsACollectionThatWasSkippedAsAWholeOnce) {
   config_.save_all = false;

@@ -7,6 +7,8 @@ namespace {
 
 using namespace name_parts;
 
+constexpr std::string_view kRuleCollection = "rule_";
+
 std::string joined(std::initializer_list<std::string_view> parts) {
   std::size_t size = 0;
   for (const std::string_view part : parts) size += part.size();
@@ -126,6 +128,15 @@ std::string UniqueNames::take_inside(std::string_view outer,
                                      std::string_view name) {
   if (!taken_.contains(name)) return take(name);
   return take(joined({outer, "/", name}));
+}
+
+std::string rule_collection(std::string_view rule) {
+  return joined({kRuleCollection, rule});
+}
+
+std::string_view rule_of_collection(std::string_view collection) {
+  if (!collection.starts_with(kRuleCollection)) return {};
+  return collection.substr(kRuleCollection.size());
 }
 
 }  // namespace smdebug

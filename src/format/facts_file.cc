@@ -87,10 +87,9 @@ Json to_json(const DataFacts& data) {
                       {"not_finite", Json(data.not_finite)},
                       {"labels", data.labels},
                       {"classes", data.classes},
-                      {"one_class_steps", data.one_class_steps},
-                      {"leading_classes", data.leading_classes},
                       {"largest_class", data.largest_class},
-                      {"smallest_class", data.smallest_class}};
+                      {"smallest_class", data.smallest_class},
+                      {"label_order", number_or_null(data.label_order)}};
 }
 
 Json to_json(const LossInputFacts& input) {
@@ -289,16 +288,12 @@ Status parse_into(const Json& json, DataFacts& data) {
   SMD_TRY(data.labels, count_at(json, "labels"));
   SMD_TRY(data.classes, count_at(json, "classes"));
   if (data.classes > data.labels) return out_of_range("classes");
-  SMD_TRY(data.one_class_steps, count_at(json, "one_class_steps"));
-  if (data.one_class_steps > data.steps) return out_of_range("one_class_steps");
-  SMD_TRY(data.leading_classes, count_at(json, "leading_classes"));
-  if (data.leading_classes > data.one_class_steps)
-    return out_of_range("leading_classes");
   SMD_TRY(data.largest_class, count_at(json, "largest_class"));
   if (data.largest_class > data.labels) return out_of_range("largest_class");
   SMD_TRY(data.smallest_class, count_at(json, "smallest_class"));
   if (data.smallest_class > data.largest_class)
     return out_of_range("smallest_class");
+  SMD_TRY(data.label_order, share_at(json, "label_order"));
   return {};
 }
 

@@ -52,10 +52,9 @@ RunFacts facts_of_all_kinds() {
   labels.shape = {50};
   labels.labels = 500;
   labels.classes = 3;
-  labels.one_class_steps = 7;
-  labels.leading_classes = 2;
   labels.largest_class = 400;
   labels.smallest_class = 40;
+  labels.label_order = 0.25;
   LossInputFacts unknown;
   unknown.function = "nll_loss";
   facts.losses = {
@@ -188,10 +187,8 @@ TEST(FactsFile, ThatIsBrokenSaysWhatItShouldContain) {
              "inputs: 'not_finite' is out of range");
   fails_with(changed_facts("\"classes\": 3", "\"classes\": 501"),
              "'classes' is out of range");
-  fails_with(changed_facts("\"one_class_steps\": 7", "\"one_class_steps\": 11"),
-             "'one_class_steps' is out of range");
-  fails_with(changed_facts("\"leading_classes\": 2", "\"leading_classes\": 8"),
-             "'leading_classes' is out of range");
+  fails_with(changed_facts("\"label_order\": 0.25", "\"label_order\": 1.5"),
+             "'label_order' is out of range");
   fails_with(changed_facts("\"largest_class\": 400", "\"largest_class\": 501"),
              "'largest_class' is out of range");
   fails_with(changed_facts("\"smallest_class\": 40", "\"smallest_class\": 401"),

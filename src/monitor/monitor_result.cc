@@ -31,6 +31,7 @@ bool is_shown(const Verdict& verdict, bool are_default_rules, Detail detail) {
 
 // The end of the message of a rule that did not find what damage may hide.
 std::string note_on_damage(const Verdict& verdict, const MonitorResult& run) {
+  if (!hides_tensors(run.damage)) return "";
   if (is_unjudged(verdict)) return damage_note(run.damage.size());
   return group_of(verdict) == VerdictGroup::clean ? hidden_note(run.damage)
                                                   : "";
@@ -67,7 +68,7 @@ std::string evidence_text(const MonitorResult& run) {
 // Why a run may lack the tensors of a rule although its training had them.
 std::string loss_text(const MonitorResult& run) {
   if (!run.recording_failure.empty()) return "whose recording failed";
-  return run.damage.empty() ? "" : "which is damaged";
+  return hides_tensors(run.damage) ? "which is damaged" : "";
 }
 
 // A line per rule with too little data, and one for those without any.

@@ -39,8 +39,9 @@ Status Wait::pause(std::string_view what) {
   if (options_.clock->monotonic() >= next_reminder_) {
     next_reminder_ += kReminder;
     options_.logger->warning(
-        fmt::format("still waiting for {}; Ctrl-C ends the wait, "
-                    "and so does a timeout",
+        fmt::format("still waiting for {}; Ctrl-C ends the wait, and so does "
+                    "timeout=SECONDS of create_trial, or --timeout of a "
+                    "command",
                     what));
   }
   return sleep_for(kPoll, *options_.clock, options_.check_interrupt);

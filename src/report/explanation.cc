@@ -13,6 +13,7 @@
 #include "base/regex.h"
 #include "base/suggestions.h"
 #include "config/save_schedule.h"
+#include "report/other_kind.h"
 #include "report/saved_steps.h"
 #include "report/wording.h"
 
@@ -323,9 +324,15 @@ Result<Explanation> explain_tensor(Trial& trial,
   if (!tensor) {
     if (tensor.error().code != Error::Code::not_found) return tensor.error();
     explanation.was_saved = false;
+    explanation.step.reset();
+    const std::string other = other_kind_text(trial, query.tensor);
+    if (!other.empty()) {
+      explanation.answer = "not a tensor but " + other;
+      explanation.memberships.clear();
+      return explanation;
+    }
     explanation.nearest_names =
         nearest_names(query.tensor, trial.tensor_names(), 3);
-    explanation.step.reset();
     explanation.answer = absence_text(trial, explanation);
     return explanation;
   }

@@ -11,6 +11,7 @@
 
 #include "report/element_text.h"
 #include "report/json_parts.h"
+#include "report/other_kind.h"
 #include "report/saved_steps.h"
 #include "report/text_table.h"
 #include "report/wording.h"
@@ -142,17 +143,15 @@ Error not_saved(Trial& trial, Tensor& tensor, const TensorQuery& query) {
   return {Error::Code::not_found, text + damage_note(trial.damage().size())};
 }
 
-// Also finds out that a name is that of a series.
+// Also finds out what else has the name.
 Result<Tensor> find_tensor(Trial& trial, const std::string& name) {
   auto tensor = trial.tensor(name);
   if (tensor || tensor.error().code != Error::Code::not_found) return tensor;
-  const std::vector<std::string> series = trial.series_names();
-  if (std::ranges::find(series, name) == series.end()) return tensor;
-  return Error{
-      Error::Code::not_found,
-      fmt::format("'{}' in run '{}' is not a tensor but a series of numbers; "
-                  "read it in Python with trial.series(\"{}\")",
-                  name, trial.location(), name)};
+  const std::string other = other_kind_text(trial, name);
+  if (other.empty()) return tensor;
+  return Error{Error::Code::not_found,
+               fmt::format("'{}' in run '{}' is not a tensor but {}", name,
+                           trial.location(), other)};
 }
 
 }  // namespace

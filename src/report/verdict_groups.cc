@@ -55,15 +55,13 @@ void add_each(const std::string& title, std::span<const Verdict> group,
   }
 }
 
-// "one of two: DeadRelu at step 4 or WrongMode at step 30".
+// "DeadRelu at step 4, WrongMode at step 30, or both".
 std::string rivals_text(std::span<const Diagnosis> diagnoses,
                         std::span<const Verdict> among) {
-  std::string text = confidence_text(diagnoses.front()) + ": ";
-  for (std::size_t i = 0; i < diagnoses.size(); ++i) {
-    if (i > 0) text += i + 1 == diagnoses.size() ? " or " : ", ";
-    text += onset_text(diagnoses[i].cause, among);
-  }
-  return text;
+  std::string text;
+  for (const Diagnosis& one : diagnoses)
+    text += onset_text(one.cause, among) + ", ";
+  return text + (diagnoses.size() == 2 ? "or both" : "or several of them");
 }
 
 // Why: the usual cause of a finding that explains all, else the candidates.

@@ -145,8 +145,8 @@ TEST(VerdictGroups, FitManyFindingsIntoFewLines) {
             "         B: one two\n"
             "         C: one two\n"
             "         D: one two\n"
-            "  cause  one of five: A at step 3, B at step 3, C at step 3, D "
-            "at step 3 or E at step 3\n");
+            "  cause  A at step 3, B at step 3, C at step 3, D at step 3, E "
+            "at step 3, or several of them\n");
 }
 
 Verdict finding(const std::string& rule, Step step, const std::string& kind) {
@@ -181,7 +181,7 @@ TEST(VerdictGroups, NameBothOfTwoUnrelatedCauses) {
       "  found  LossInput: LossInput is bad\n"
       "         also: VanishingGradient at step 40\n"
       "  found  WrongMode: WrongMode is bad\n"
-      "  cause  one of two: LossInput at step 4 or WrongMode at step 30\n"
+      "  cause  LossInput at step 4, WrongMode at step 30, or both\n"
       "  try    mend LossInput\n");
 }
 

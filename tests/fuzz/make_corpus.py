@@ -362,8 +362,7 @@ def data(**changes) -> dict:
         "not_finite": 37,
         "labels": 80,
         "classes": 3,
-        "one_class_steps": 4,
-        "leading_classes": 2,
+        "label_order": 0.25,
     } | changes
 
 
@@ -378,7 +377,7 @@ FACTS_FILES = {
     "classes_beyond_labels": facts(inputs=[data(classes=81)]),
     "targets": facts_of_loss(targets=data()),
     "targets_no_object": facts_of_loss(targets=3),
-    "leading_classes_beyond_steps": facts_of_loss(targets=data(leading_classes=5)),
+    "label_order_beyond_1": facts_of_loss(targets=data(label_order=1.5)),
     "empty_lists": facts(parameters=[], optimizers=[], modules=[], losses=[]),
     "no_such_optimizer": facts(optimizers=[]),
     "optimizer_2_63": facts(

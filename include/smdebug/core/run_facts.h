@@ -98,10 +98,12 @@ struct DataFacts {
   // Of class labels, one per sample:
   std::uint64_t labels = 0;           // that were measured
   std::uint64_t classes = 0;          // different ones among them
-  std::uint64_t one_class_steps = 0;  // with 80 % of at least 8 labels alike
-  std::uint64_t leading_classes = 0;  // that had this share in a step
   std::uint64_t largest_class = 0;    // labels of the most frequent class
   std::uint64_t smallest_class = 0;   // and of the least frequent
+  // The share of the labels' diversity that lies between the steps, from 0 of
+  // labels in random order to 1 of steps with one class each. None: one class,
+  // or fewer than 3 steps with at least 8 labels.
+  std::optional<double> label_order;
 
   friend bool operator==(const DataFacts&, const DataFacts&) = default;
 };

@@ -152,4 +152,13 @@ class UniqueNames {
   std::set<std::string, std::less<>> taken_;
 };
 
+// --- collections ---
+
+/// Returns "rule_DeadRelu", the collection of the tensors that the patterns of a
+/// rule select.
+std::string rule_collection(std::string_view rule);
+
+/// Returns the rule of such a collection; empty for another collection.
+std::string_view rule_of_collection(std::string_view collection);
+
 }  // namespace smdebug

@@ -39,6 +39,7 @@ class LaunchedHook(Hook):
     """A hook for a script that sets neither its mode nor the beginning of its steps. It also notes
     the losses of every step."""
 
+    _has_mode_of_script = False
     _has_updated = False
     _series: LossSeries | None = None
     _heads: tuple[Any, ...] = ()  # of backward, in the open step; an array takes no weak references

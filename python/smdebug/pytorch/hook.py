@@ -53,9 +53,9 @@ from smdebug.pytorch.module_patterns import (
     foreign_modules,
     loop_patterns,
 )
+from smdebug.pytorch.optimizer_watch import OptimizerWatch
 from smdebug.pytorch.optimizers import Optimizers
 from smdebug.pytorch.private_names import is_loss, unwrapped, updates_of
-from smdebug.pytorch.registration_reminder import RegistrationReminder
 from smdebug.pytorch.roots import Root
 from smdebug.pytorch.scripting import hide_hooks, show_hooks
 from smdebug.pytorch.shards import class_name, rank_and_size
@@ -111,6 +111,9 @@ _SCRIPT_HINT = (
 )
 
 
+_CALL_ADVICE = "register the model that you train, and call it as model(x), not model.forward(x)"
+
+
 class Hook(BaseHook):
     """Records a PyTorch training.
 
@@ -150,6 +153,7 @@ class Hook(BaseHook):
     _sees_backward: bool = False  # `note_start_of_backward` is called
     _counts_evaluations: bool = False  # as calls that train, for the step policy
     _device_copies: DeviceCopies | None = None
+    _mode_watch: OptimizerWatch | None = None  # while the mode is EVAL or PREDICT
     _recorded_loss: Callable[[], Any] = staticmethod(lambda: None)  # of the last backward pass
 
     @takes_options(PyTorchOptions)
@@ -171,7 +175,7 @@ class Hook(BaseHook):
         self._watched_roots: dict[Module, WatchedModule] = {}
         self._installer = HookInstaller(self._switch)
         self._device_copies = DeviceCopies()
-        self._reminder = RegistrationReminder(self)
+        self._first_update = OptimizerWatch(self, type(self)._note_first_update)
         self._initialize(options)
         self._activation_gradients = ActivationGradients(self._session, self._switch)
         self._optimizers = Optimizers(
@@ -245,7 +249,6 @@ class Hook(BaseHook):
             watched = self._watch(submodule, path, is_root=is_root, is_called_from_outside=is_root)
             if submodule is root:
                 self._watched_roots[root] = watched
-        self._reminder.cancel()
         current_hook.held_by_model(self)
         self.mark_edited()
         model.buffers.follow_plan()
@@ -332,21 +335,31 @@ class Hook(BaseHook):
         elif not self._is_open:
             self._warn_if_closed("record_tensor_value")
 
-    def warn_of_no_module(self) -> None:
-        """Logs that an optimizer has acted before a model was registered."""
-        if self._is_open:
-            self._warn_of_no_step(
-                "an optimizer has acted, but no model is registered with this hook"
-            )
+    def _note_first_update(self, optimizer: Any) -> bool:
+        """Warns if an optimizer has acted before the first step. Returns True: once is enough."""
+        if not self._is_open or self._has_begun:
+            return True
+        finding = "an optimizer has acted, but "
+        if self._roots:
+            self._warn_of_no_step(finding + self._uncalled_models, _CALL_ADVICE)
+        else:
+            self._warn_of_no_step(finding + "no model is registered with this hook")
+        return True
+
+    def _note_update_in_mode(self, optimizer: Any) -> bool:
+        """Warns if a registered model is trained in mode EVAL or PREDICT. Returns whether it is."""
+        is_trained = self._is_open and self._optimizers.updates_models(optimizer)
+        if is_trained:
+            self._report_update_in_mode("an optimizer has updated the model")
+        return is_trained
+
+    @property
+    def _uncalled_models(self) -> str:
+        names = ", ".join(f"'{root.name}'" for root in self._roots)
+        return f"no registered model ({names}) was called"
 
     def _why_no_step(self) -> str:
-        if not self._roots:
-            return self.advice
-        names = ", ".join(f"'{root.name}'" for root in self._roots)
-        return (
-            f"no registered model ({names}) was called: register the model that you train, and "
-            "call it as model(x), not model.forward(x)"
-        )
+        return f"{self._uncalled_models}: {_CALL_ADVICE}" if self._roots else self.advice
 
     def wants_loss_of_backward(self) -> bool:
         """Whether `record_loss_of_backward` would record it: no loss module ran in this step."""
@@ -469,6 +482,7 @@ class Hook(BaseHook):
 
     def _settle_step(self, root: Root, was_open: bool, capturing: bool) -> None:
         """Prepares a step that is saved or may need other hooks than the previous one."""
+        self._first_update.cancel()
         installer = self._installer
         if was_open:
             installer.prune()
@@ -545,8 +559,18 @@ class Hook(BaseHook):
         """Sets the mode of the following steps, see BaseHook."""
         super().set_mode(mode)
         self._look_ahead()
+        self._watch_mode()
 
     set_mode.__doc__ = BaseHook.set_mode.__doc__
+
+    def _watch_mode(self) -> None:
+        """Watches the optimizers while the script has set a mode in which no model is trained."""
+        is_wanted = self._has_mode_of_script and self._mode in (ModeKeys.EVAL, ModeKeys.PREDICT)
+        if is_wanted and self._session and self._mode_watch is None:
+            self._mode_watch = OptimizerWatch(self, type(self)._note_update_in_mode)
+        elif not is_wanted and self._mode_watch is not None:
+            self._mode_watch.cancel()
+            self._mode_watch = None
 
     def pause(self) -> None:
         """Stops recording from the next step on, see BaseHook."""
@@ -656,7 +680,9 @@ class Hook(BaseHook):
         self._switch.is_on = False
         self._switch.points.close()
         show_hooks(self._switch)
-        self._reminder.cancel()
+        self._first_update.cancel()
+        if self._mode_watch is not None:
+            self._mode_watch.cancel()
         self._updates = [(weakref.ref(each), updates_of(each)) for each in self._parameters()]
         for start in self._starts.values():
             start.before_copy = None

@@ -66,6 +66,7 @@ class LaunchedHook(Hook):
     _series: StepSeries | None = None
     _is_evaluating = False  # the open step
     _searches_data = True  # until a loss was not finite
+    _has_mode_of_script = False
     _counts_evaluations = True  # a call that evaluates during a step of the leader belongs to it
 
     @functools.cached_property

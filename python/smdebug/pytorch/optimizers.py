@@ -131,7 +131,7 @@ class Optimizers:
         if self._veto is not None:
             self._veto.after(optimizer)
         with self._isolate("after an optimizer's step"):
-            if not self._is_ours(optimizer):
+            if not self.updates_models(optimizer):
                 return
             if self._switch.is_on:
                 named = self._parameters_of(optimizer)
@@ -141,7 +141,8 @@ class Optimizers:
                     self._put_state(optimizer, named)
             self._steps.optimizer_acted()
 
-    def _is_ours(self, optimizer: Any) -> bool:
+    def updates_models(self, optimizer: Any) -> bool:
+        """Whether an optimizer updates a parameter of a registered model."""
         if optimizer not in self._ours and self._parameters_of(optimizer):
             self._ours.add(optimizer)
         return optimizer in self._ours

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from smdebug.exceptions import SMDebugTypeError, SMDebugValueError, TensorUnavailable
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
 
 if TYPE_CHECKING:
     from smdebug.trials import Tensor, Trial
@@ -32,18 +32,14 @@ class RequiredTensors:
         """Requests the tensor `name` at the global steps `steps`, in addition to earlier requests.
 
         With `should_match_regex`, `name` is a regular expression, and every tensor of the trial
-        whose name it matches is requested; there may be none. Raises TensorUnavailable for a name
-        that the trial does not know.
+        whose name it matches is requested; there may be none. Raises TensorUnavailable, which
+        suggests similar names, for a name that the trial does not know.
         """
         trial = self._known(trial)
         if not isinstance(steps, (list, tuple, set, range)):
             raise SMDebugTypeError(f"steps is a list of global steps, found {steps!r}")
-        if should_match_regex:
-            names = trial.tensor_names(regex=name)
-        elif trial.has_tensor(name):
-            names = [name]
-        else:
-            raise TensorUnavailable(name)
+        is_regex = should_match_regex
+        names = trial.tensor_names(regex=name) if is_regex else [trial.tensor(name).name]
         wanted = self._steps.setdefault(trial, {})
         for each in names:
             known = wanted.setdefault(each, [])

@@ -68,11 +68,14 @@ def request_tensors(hook: BaseHook, request: str) -> None:
     if hook.save_all:
         return
     asked = set(hook.include_collections)
+    framework = hook.make_framework()
     for wanted in json.loads(request)["collections"]:
         if wanted["name"] in asked:
             continue
         collection = hook.get_collection(wanted["name"])
-        collection.is_optional = wanted.get("optional", False)
+        # The verdict of a rule tells what it lacks; a user does not know its collections.
+        is_of_rule = not framework.knows(wanted["name"])
+        collection.is_optional = is_of_rule or wanted.get("optional", False)
         if wanted.get("include_regex"):
             collection.include(wanted["include_regex"])
         is_plain = collection.reduction_config is None and hook.reduction_config is None

@@ -181,9 +181,9 @@ class CheckInputImages : public Rule {
   Outcome on_step(const RuleStep& step) override {
     std::optional<Finding> finding;
     for (const Observation* tensor : step.by_selector(0)) {
-      SMD_TRY(const bool is_added, add(*tensor, step.step));
-      if (!is_added) continue;
-      const Images& images = images_.find(tensor->name)->second;
+      SMD_TRY(const Images* const added, add(*tensor, step.step));
+      if (!added) continue;
+      const Images& images = *added;
       if (images.samples < threshold_samples_) continue;
       count_judged();
       judge(images, evidence_of(*tensor, step.step), finding);
@@ -204,7 +204,7 @@ class CheckInputImages : public Rule {
       return Error{Error::Code::unsupported, "nothing to judge: " + no_image_};
     }
     std::uint64_t samples = 0;
-    for (const auto& [name, images] : images_) {
+    for (const auto& [key, images] : images_) {
       samples = std::max(samples, images.samples);
     }
     return Error{Error::Code::not_found,
@@ -214,25 +214,26 @@ class CheckInputImages : public Rule {
   }
 
  private:
-  // Returns false if the tensor contains no images that can be judged.
-  Result<bool> add(const Observation& tensor, const StepId& step) {
+  // Returns the images so far, with these; null if the tensor contains none that
+  // can be judged.
+  Result<const Images*> add(const Observation& tensor, const StepId& step) {
     const bool may_lack_channels =
         is_selected_by_user_ || of_convolutions_.contains(tensor.name);
     const auto layout = layout_of(tensor.shape, channel_of(tensor, channel_),
                                   may_lack_channels);
     if (!layout) {
       no_image_ = no_image_text(tensor);
-      return false;
+      return nullptr;
     }
     SMD_TRY(const auto sums, sums_of(tensor, *layout));
-    if (sums.empty()) return false;
+    if (sums.empty()) return nullptr;
     const auto [place, is_new] =
-        images_.try_emplace(std::string(tensor.name), Images());
+        images_.try_emplace({step.mode, std::string(tensor.name)}, Images());
     Images& images = place->second;
     if (is_new) images.since = step;
     // Elements tell the channels apart, so steps without them no longer count.
     const bool lacks_elements = sums.size() == 1 && layout->channels > 1;
-    if (lacks_elements && images.channels.size() > 1) return false;
+    if (lacks_elements && images.channels.size() > 1) return nullptr;
     if (images.channels.size() != sums.size()) {
       images = {.samples = 0, .channels = {}, .since = step};
       images.channels.resize(sums.size());
@@ -242,7 +243,7 @@ class CheckInputImages : public Rule {
       images.channels[i].sum += sums[i].sum;
     }
     images.samples += static_cast<std::uint64_t>(tensor.shape[0]);
-    return true;
+    return &images;
   }
 
   std::string no_image_text(const Observation& tensor) const {
@@ -330,7 +331,8 @@ class CheckInputImages : public Rule {
   bool is_selected_by_user_ = true;
   // The inputs that two-dimensional convolutions receive.
   std::set<std::string, std::less<>> of_convolutions_;
-  std::map<std::string, Images, std::less<>> images_;  // by tensor name
+  // By mode and tensor name: those of an evaluation may have another mean.
+  std::map<std::pair<Mode, std::string>, Images> images_;
   std::string no_image_;  // what was found in place of images
 };
 

@@ -56,6 +56,17 @@ TEST(CheckInputImages, TakesTheMeanOverAllImagesSoFar) {
   EXPECT_THAT(rule.verdict().message, HasSubstr("of 6 images from step 0"));
 }
 
+TEST(CheckInputImages, TakesTheMeansOfTrainingAndEvaluationApart) {
+  RuleHarness rule("CheckInputImages",
+                   {{"threshold_samples", "4"}, {"threshold_mean", "0.9"}});
+  EXPECT_FALSE(rule.fires_at(images(0, {2, 2, 2, 2, 2, 2, 2, 2})));
+  StepBuilder evaluation(StepId{1, Mode::eval, 0});
+  evaluation.with_values(kImages, {0, 0, 0, 0, 0, 0, 0, 0}, {2, 2, 1, 2});
+  EXPECT_FALSE(rule.fires_at(evaluation));
+  EXPECT_TRUE(rule.fires_at(images(2, {2, 2, 2, 2, 2, 2, 2, 2})));
+  EXPECT_EQ(rule.verdict().evidence[0].value, 2);
+}
+
 TEST(CheckInputImages, JudgesNothingBeforeItHasSeenItsSamples) {
   RuleHarness rule("CheckInputImages", {{"threshold_samples", "3"}});
   EXPECT_FALSE(rule.fires_at(images(0, {9, 9, 9, 9, 9, 9, 9, 9})));

@@ -76,7 +76,8 @@ class GradientsNotCleared : public Rule {
                    "saved step"};
     }
     return Error{Error::Code::unsupported,
-                 fmt::format("nothing to judge: of {}, none {}",
+                 fmt::format("nothing to judge: of {}, none {}; hooks for "
+                             "PyTorch and Keras can see that",
                              count_text(optimizers, "optimizer"), kEnough)};
   }
 

@@ -169,13 +169,9 @@ constexpr double kRareShare = 0.1;
 constexpr std::uint64_t kMostClasses = 20;
 // Labels by which the count of a rare class may be too low by chance.
 constexpr std::uint64_t kChanceLabels = 2;
-// Steps with labels of one class, of all, that show that labels are sorted.
-constexpr double kSortedShare = 0.8;
-
-double share_of_one_class(const DataFacts& labels) {
-  return static_cast<double>(labels.one_class_steps) /
-         static_cast<double>(labels.steps);
-}
+// The share of the labels' diversity between the steps that shows that labels
+// are sorted. Of labels in random order it is near 0.
+constexpr double kSortedOrder = 0.4;
 
 // The labels of a step: the elements of the loss's input without the classes.
 std::int64_t labels_per_step(const LossInputFacts& loss) {
@@ -239,19 +235,21 @@ std::optional<Found> label_fault(const LossInputFacts& loss,
         2,
         "<"};
   }
-  if (labels.leading_classes < 2 || share_of_one_class(labels) < kSortedShare) {
+  const double order = labels.label_order.value_or(0);
+  if (order < kSortedOrder) {
     return has_several_per_sample(loss, inputs) ? std::nullopt
                                                 : rare_class_fault(labels);
   }
   return Found{
       DataFault::labels_sorted,
-      fmt::format("in {} of {}, at least 80 % of the labels are of one class, "
-                  "and it is another class in other steps",
-                  labels.one_class_steps,
+      fmt::format("the labels of a step are alike, and those of other steps "
+                  "are others: {:.0f} % of the diversity of {} labels lies "
+                  "between {}, and near 0 % would if they were in random order",
+                  100 * order, labels.labels,
                   count_text(labels.steps, "saved step")),
-      "share of steps with mostly one class",
-      share_of_one_class(labels),
-      kSortedShare,
+      "share of the diversity between steps",
+      order,
+      kSortedOrder,
       ">="};
 }
 

@@ -263,36 +263,33 @@ TEST(LabelsAndInputs, FindsTargetsThatAreNotFinite) {
 
 TEST(LabelsAndInputs, FindsLabelsThatAreSorted) {
   DataFacts labels = shuffled_labels();
-  labels.classes = 3;
-  labels.one_class_steps = 9;
-  labels.leading_classes = 3;
+  labels.label_order = 0.4;
   const Verdict verdict = verdict_on_labels(labels);
   EXPECT_EQ(verdict.severity, Severity::serious);
   EXPECT_THAT(verdict.message,
-              HasSubstr("in 9 of 10 saved steps, at least 80 % of the labels "
-                        "are of one class"));
+              HasSubstr("40 % of the diversity of 320 labels lies between 10 "
+                        "saved steps"));
 }
 
-// Every batch of a rare class's data contains mostly the frequent class.
-TEST(LabelsAndInputs, PassesAClassThatIsFrequentInAllSteps) {
+// A class may look rare only because the classes after it were not seen yet.
+TEST(LabelsAndInputs, FindsNoRareClassInLabelsThatAreSorted) {
   DataFacts labels = shuffled_labels();
-  labels.classes = 2;
-  labels.one_class_steps = 10;
-  labels.leading_classes = 1;
-  EXPECT_EQ(verdict_on_labels(labels).status, RuleStatus::no_issues_found);
+  labels.largest_class = 280;
+  labels.smallest_class = 2;
+  EXPECT_EQ(verdict_on_labels(labels).severity, Severity::advice);
+  labels.label_order = 0.9;
+  EXPECT_EQ(verdict_on_labels(labels).severity, Severity::serious);
 }
 
 TEST(LabelsAndInputs, PassesAFewBatchesOfOneClass) {
   DataFacts labels = shuffled_labels();
-  labels.one_class_steps = 7;
-  labels.leading_classes = 3;
+  labels.label_order = 0.39;
   EXPECT_EQ(verdict_on_labels(labels).status, RuleStatus::no_issues_found);
 }
 
 TEST(LabelsAndInputs, FindsLabelsOfOneClass) {
   DataFacts labels = shuffled_labels();
-  labels.classes = labels.leading_classes = 1;
-  labels.one_class_steps = 10;
+  labels.classes = 1;
   const Verdict verdict = verdict_on_labels(labels);
   EXPECT_EQ(verdict.severity, Severity::serious);
   EXPECT_THAT(verdict.message,

@@ -214,12 +214,18 @@ class LearningRate : public Rule {
                    "an optimizer of a known kind updates; hooks for PyTorch "
                    "tell the kind"};
     }
-    return Error{
-        Error::Code::not_found,
-        fmt::format("nothing to judge: the losses and learning rates of "
-                    "num_updates={} training steps are needed, of one loss "
-                    "that should fall",
-                    num_updates_)};
+    for (const auto& [name, worker] : workers_) {
+      const auto reason = worker.losses.why_may_rise(worker.judged.global);
+      if (reason.empty()) continue;
+      return Error{Error::Code::unsupported,
+                   fmt::format("nothing to judge: a loss that should fall is "
+                               "needed, and this one may rise: {}",
+                               reason)};
+    }
+    return Error{Error::Code::not_found,
+                 fmt::format("nothing to judge: the losses and learning rates "
+                             "of num_updates={} training steps are needed",
+                             num_updates_)};
   }
 
   std::string not_judged() const override {
@@ -322,7 +328,7 @@ class LearningRate : public Rule {
     if (!decay || decay->left >= kDecayed) return std::nullopt;
     const auto losses = worker.losses.until(worker.judged.global);
     if (losses.size() < kWindow ||
-        !worker.losses.should_fall(worker.judged.global)) {
+        !worker.losses.why_may_rise(worker.judged.global).empty()) {
       return std::nullopt;
     }
     const Course course = course_of(losses);
@@ -376,7 +382,7 @@ class LearningRate : public Rule {
     const auto losses = worker.losses.until(worker.judged.global);
     if (!worker.last || losses.size() < kEnoughLosses ||
         !std::isfinite(losses.back().value) ||
-        !worker.losses.should_fall(worker.judged.global)) {
+        !worker.losses.why_may_rise(worker.judged.global).empty()) {
       return std::nullopt;
     }
     if (auto found = find_too_high(worker, name, losses)) return found;
@@ -483,7 +489,7 @@ class LearningRate : public Rule {
                                       std::string_view name) {
     const auto losses = worker.losses.until(worker.judged.global);
     if (!worker.last || losses.size() < num_updates_ ||
-        !worker.losses.should_fall(worker.judged.global)) {
+        !worker.losses.why_may_rise(worker.judged.global).empty()) {
       return std::nullopt;
     }
     const Course course = course_of(losses);

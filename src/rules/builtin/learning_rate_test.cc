@@ -341,7 +341,7 @@ TEST(LearningRate, DoesNotJudgeUnknownOptimizersAndSeveralLosses) {
   EXPECT_EQ(fires(rivals, {.second_loss = "loss_output_1"}), -1);
   EXPECT_EQ(rivals.verdict().status, RuleStatus::error);
   EXPECT_THAT(rivals.verdict().message,
-              EndsWith("of one loss that should fall"));
+              EndsWith("may rise: the training has several losses"));
 }
 
 TEST(LearningRate, LeavesALossThatIsNotFiniteToOtherRules) {

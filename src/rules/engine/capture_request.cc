@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "smdebug/core/tensor_names.h"
+
 #include "base/environment.h"
 #include "base/json.h"
 
@@ -51,7 +53,7 @@ void require(CaptureRequest& request, const Rule& rule) {
     }
     if (selector.regexes.empty()) continue;
     auto& own = collection(request, selector.capture_as.empty()
-                                        ? "rule_" + std::string(rule.name())
+                                        ? rule_collection(rule.name())
                                         : selector.capture_as);
     for (const std::string& regex : selector.regexes) {
       if (std::ranges::find(own.include_regex, regex) ==
@@ -59,9 +61,10 @@ void require(CaptureRequest& request, const Rule& rule) {
         own.include_regex.push_back(regex);
       }
     }
-    // The user may not know the patterns of a built-in rule.
-    own.is_optional = rule.is_builtin() && !selector.collections.empty() &&
-                      rule.given().empty();
+    // The user may not know the patterns of a built-in rule, and its verdict
+    // tells what it lacks.
+    own.is_optional = rule.is_builtin() && rule.given().empty() &&
+                      selector.capture_as.empty();
     require(own, needs, request.save_interval);
   }
 }

@@ -107,10 +107,12 @@ TEST(CaptureRequest, LeavesOutWhatARuleLooksAtOnlyIfItIsSaved) {
 }
 
 TEST(CaptureRequest, DoesNotExpectThePatternsOfABuiltInRuleToMatch) {
-  for (const auto& wanted :
-       capture_request(built_in("DeadRelu"), "/r").collections) {
-    EXPECT_EQ(wanted.is_optional, wanted.name == "rule_DeadRelu")
-        << wanted.name;
+  for (const char* rule : {"DeadRelu", "LossNotDecreasing"}) {
+    for (const auto& wanted :
+         capture_request(built_in(rule), "/r").collections) {
+      EXPECT_EQ(wanted.is_optional, wanted.name == "rule_" + std::string(rule))
+          << wanted.name;
+    }
   }
 }
 

@@ -50,18 +50,19 @@ std::string_view TrainingLosses::name() const {
   return losses_.empty() ? std::string_view() : losses_.begin()->first;
 }
 
-bool TrainingLosses::should_fall(Step step) const {
+std::string_view TrainingLosses::why_may_rise(Step step) const {
   const auto losses = until(step);
-  if (2 * part_until(repeated_calls_, step).size() > losses.size() ||
-      std::ranges::any_of(
-          losses, [](const ScalarSample& loss) { return loss.value < 0; }) ||
-      turns_.alternate(step)) {
-    return false;
-  }
-  return std::ranges::none_of(losses_, [&](const auto& one) {
+  if (2 * part_until(repeated_calls_, step).size() > losses.size())
+    return "the model is called more than once per step";
+  if (std::ranges::any_of(
+          losses, [](const ScalarSample& loss) { return loss.value < 0; }))
+    return "a loss is negative";
+  if (turns_.alternate(step)) return "optimizers act in turn";
+  const bool has_rivals = std::ranges::any_of(losses_, [&](const auto& one) {
     return one.first != name() &&
            4 * part_until(one.second, step).size() > losses.size();
   });
+  return has_rivals ? "the training has several losses" : "";
 }
 
 }  // namespace smdebug

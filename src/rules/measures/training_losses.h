@@ -31,10 +31,11 @@ class TrainingLosses {
   // Returns the name of this series; empty without one.
   std::string_view name() const;
 
-  // Returns whether the losses until that step should fall: there is one loss
-  // that is never negative, the model is called once a step, and optimizers do
-  // not act in turn. It is not so in adversarial and reinforcement learning.
-  bool should_fall(Step step) const;
+  // Returns why the losses until that step may rise, as in adversarial and
+  // reinforcement learning: "the model is called more than once per step".
+  // Empty if they should fall: there is one loss that is never negative, the
+  // model is called once per step, and optimizers do not act in turn.
+  std::string_view why_may_rise(Step step) const;
 
  private:
   std::map<std::string, std::vector<ScalarSample>, std::less<>> losses_;

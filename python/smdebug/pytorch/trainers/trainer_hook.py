@@ -36,6 +36,7 @@ class TrainerHook(Hook):
     sums_losses: bool = True  # of one update; False: saves each loss
     monitor: RunMonitor | None = None  # judges the recorded steps
 
+    _has_mode_of_script = False
     _sees_backward = True
     _root = None
     _is_call_awaited = False
