@@ -242,9 +242,9 @@ std::optional<Found> label_fault(const LossInputFacts& loss,
   }
   return Found{
       DataFault::labels_sorted,
-      fmt::format("the labels of a step are alike, and those of other steps "
-                  "are others: {:.0f} % of the diversity of {} labels lies "
-                  "between {}, and near 0 % would if they were in random order",
+      fmt::format("the labels of a step are alike and differ from those of "
+                  "other steps: {:.0f} % of the diversity of {} labels lies "
+                  "between {}, of labels in random order near 0 %",
                   100 * order, labels.labels,
                   count_text(labels.steps, "saved step")),
       "share of the diversity between steps",
