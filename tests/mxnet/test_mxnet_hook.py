@@ -105,6 +105,20 @@ def test_convolutions_are_saved_whatever_their_layout_in_memory(out_dir, read):
     assert "gradient/conv_batchnorm0_running_mean" not in saved
 
 
+def test_a_training_in_the_mode_of_an_evaluation_is_told_once(out_dir, caplog):
+    hook = smd.Hook(out_dir, save_config=EVERY_STEP)
+    training = Training(hook)
+    hook.set_mode(smd.modes.TRAIN)
+    training.step()
+    hook.set_mode(smd.modes.EVAL)
+    training.evaluate()
+    assert "in mode" not in caplog.text
+    for _ in range(2):
+        training.step()
+    hook.close()
+    assert caplog.text.count("a trainer has updated the model in mode EVAL: call hook.set_mode") == 1
+
+
 def test_each_mode_counts_its_own_steps_and_only_training_has_gradients(out_dir, read):
     hook = smd.Hook(out_dir, include_collections=WEIGHTS_AND_GRADIENTS, save_config=EVERY_STEP)
     training = Training(hook)

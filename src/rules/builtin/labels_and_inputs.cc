@@ -639,9 +639,9 @@ const RuleFactory kLabelsAndInputs = {
     .condition =
         "Fires when an input of a model or a target of a loss is NaN or "
         "infinite. Fires after 'num_steps' saved steps if all elements of all "
-        "inputs are equal, if at least 80 % of the class labels of most steps "
-        "are of one class, and of different classes in different steps, or if "
-        "all labels are of one class. Fires if the inputs of an evaluation "
+        "inputs are equal, if at least 40 % of the diversity of the class "
+        "labels lies between the steps, or if all labels are of one class. "
+        "Fires if the inputs of an evaluation "
         "have another scale than those of the training: if one standard "
         "deviation is at least three times the other, if one is 1.5 times the "
         "other and the data have the same form, or if the means are three "
