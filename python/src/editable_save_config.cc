@@ -675,7 +675,8 @@ nb::object parse_save_config(nb::handle cls, nb::handle value) {
   }
   if (PyDict_Check(value.ptr())) return cls.attr("from_dict")(value);
   const std::string found = repr_of(value);
-  const bool is_number = PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr());
+  const bool is_number =
+      PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr());
   raise_type_error(
       "save_config must be a SaveConfig, a SaveConfigMode or a dict, found " +
       found +

@@ -149,9 +149,8 @@ std::string nothing_found(const Collection& collection, const TensorGroup& own,
   text += names_instead(wanted, names);
   if (!has_own) return text;
   const char* const setting = !rule.empty() ? "the patterns of the rule"
-                              : tensors.include_regex.empty()
-                                  ? "tensor_names"
-                                  : "include_regex";
+                              : tensors.include_regex.empty() ? "tensor_names"
+                                                              : "include_regex";
   return fmt::format("{}: change {} to match the tensors that you want", text,
                      setting);
 }

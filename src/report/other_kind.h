@@ -1,6 +1,6 @@
 #pragma once
 
-// Tells what a name is that no tensor of a run has.
+// Finds what a name is that no tensor of a run has.
 
 #include <string>
 

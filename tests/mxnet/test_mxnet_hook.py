@@ -116,7 +116,8 @@ def test_a_training_in_the_mode_of_an_evaluation_is_told_once(out_dir, caplog):
     for _ in range(2):
         training.step()
     hook.close()
-    assert caplog.text.count("a trainer has updated the model in mode EVAL: call hook.set_mode") == 1
+    text = "a trainer has updated the model in mode EVAL: call hook.set_mode"
+    assert caplog.text.count(text) == 1
 
 
 def test_each_mode_counts_its_own_steps_and_only_training_has_gradients(out_dir, read):

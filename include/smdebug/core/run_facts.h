@@ -96,10 +96,10 @@ struct DataFacts {
   // searched where a loss is not finite for the first time.
   std::optional<Step> not_finite;
   // Of class labels, one per sample:
-  std::uint64_t labels = 0;           // that were measured
-  std::uint64_t classes = 0;          // different ones among them
-  std::uint64_t largest_class = 0;    // labels of the most frequent class
-  std::uint64_t smallest_class = 0;   // and of the least frequent
+  std::uint64_t labels = 0;          // that were measured
+  std::uint64_t classes = 0;         // different ones among them
+  std::uint64_t largest_class = 0;   // labels of the most frequent class
+  std::uint64_t smallest_class = 0;  // and of the least frequent
   // The share of the labels' diversity that lies between the steps, from 0 of
   // labels in random order to 1 of steps with one class each. None: one class,
   // or fewer than 3 steps with at least 8 labels.

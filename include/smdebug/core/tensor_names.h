@@ -154,8 +154,8 @@ class UniqueNames {
 
 // --- collections ---
 
-/// Returns "rule_DeadRelu", the collection of the tensors that the patterns of a
-/// rule select.
+/// Returns "rule_DeadRelu", the collection of the tensors that the patterns of
+/// a rule select.
 std::string rule_collection(std::string_view rule);
 
 /// Returns the rule of such a collection; empty for another collection.

@@ -348,9 +348,11 @@ class Hook(BaseHook):
 
     def _note_update_in_mode(self, optimizer: Any) -> bool:
         """Warns if a registered model is trained in mode EVAL or PREDICT. Returns whether it is."""
-        is_trained = self._is_open and self._optimizers.updates_models(optimizer)
-        if is_trained:
-            self._report_update_in_mode("an optimizer has updated the model")
+        is_trained = False
+        with self._isolate("after an optimizer's step"):
+            is_trained = self._is_open and self._optimizers.updates_models(optimizer)
+            if is_trained:
+                self._report_update_in_mode("an optimizer has updated the model")
         return is_trained
 
     @property

@@ -1,4 +1,4 @@
-"""`OptimizerWatch`: tells a hook that an optimizer has acted, so that it can warn of a mistake."""
+"""`OptimizerWatch`: lets a hook warn of a mistake when an optimizer acts."""
 
 from __future__ import annotations
 

@@ -38,8 +38,10 @@ class RequiredTensors:
         trial = self._known(trial)
         if not isinstance(steps, (list, tuple, set, range)):
             raise SMDebugTypeError(f"steps is a list of global steps, found {steps!r}")
-        is_regex = should_match_regex
-        names = trial.tensor_names(regex=name) if is_regex else [trial.tensor(name).name]
+        if should_match_regex:
+            names = trial.tensor_names(regex=name)
+        else:
+            names = [trial.tensor(name).name]
         wanted = self._steps.setdefault(trial, {})
         for each in names:
             known = wanted.setdefault(each, [])

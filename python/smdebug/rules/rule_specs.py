@@ -73,7 +73,7 @@ def request_tensors(hook: BaseHook, request: str) -> None:
         if wanted["name"] in asked:
             continue
         collection = hook.get_collection(wanted["name"])
-        # The verdict of a rule tells what it lacks; a user does not know its collections.
+        # The verdict of a rule names what it lacks; a user does not know its collections.
         is_of_rule = not framework.knows(wanted["name"])
         collection.is_optional = is_of_rule or wanted.get("optional", False)
         if wanted.get("include_regex"):

@@ -214,8 +214,8 @@ class CheckInputImages : public Rule {
   }
 
  private:
-  // Returns the images so far, with these; null if the tensor contains none that
-  // can be judged.
+  // Returns the images so far, with these; null if the tensor contains none
+  // that can be judged.
   Result<const Images*> add(const Observation& tensor, const StepId& step) {
     const bool may_lack_channels =
         is_selected_by_user_ || of_convolutions_.contains(tensor.name);

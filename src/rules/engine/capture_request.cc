@@ -62,7 +62,7 @@ void require(CaptureRequest& request, const Rule& rule) {
       }
     }
     // The user may not know the patterns of a built-in rule, and its verdict
-    // tells what it lacks.
+    // names what it lacks.
     own.is_optional = rule.is_builtin() && rule.given().empty() &&
                       selector.capture_as.empty();
     require(own, needs, request.save_interval);
