@@ -508,7 +508,8 @@ std::string unknown_argument(CLI::App& app, const std::string& command) {
     if (!meant.empty()) return "unexpected argument '" + argument + "'" + meant;
     return "unexpected argument '" + argument + "'" +
            (command == "run"
-                ? ""
+                ? "; the training follows '--', as in: smdebug run -- python "
+                  "train.py"
                 : "; use: " + usage_of(*app.get_subcommand(command)) +
                       " [OPTION]...");
   }

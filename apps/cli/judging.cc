@@ -69,6 +69,18 @@ Result<std::unique_ptr<Rule>> make_rule(const RuleRequest& request,
 Result<std::vector<std::unique_ptr<Rule>>> make_rules(
     std::span<const RuleRequest> requests, const std::string& run,
     const Console& console) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const bool is_repeated = std::ranges::any_of(
+        requests.first(i), [&request = requests[i]](const RuleRequest& other) {
+          return other.rule == request.rule && other.given == request.given;
+        });
+    if (is_repeated) {
+      return Error{Error::Code::invalid_argument,
+                   "rule '" + requests[i].rule +
+                       "' is given twice with the same parameters; give it "
+                       "once"};
+    }
+  }
   std::vector<std::unique_ptr<Rule>> rules;
   for (const RuleRequest& request :
        requests.empty() ? default_rules() : requests) {

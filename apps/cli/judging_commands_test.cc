@@ -373,5 +373,13 @@ TEST(JudgingCommands, AProfilerRuleIsNamedAsOneThatIsNotRun) {
                                 HasSubstr("does not run profiler rules")));
 }
 
+TEST(JudgingCommands, RefuseARuleThatIsGivenTwiceAlike) {
+  const Spoken spoken =
+      smdebug({"check", "r", "--rule", "DeadRelu", "--rule", "DeadRelu"});
+  EXPECT_EQ(spoken.code, 2);
+  EXPECT_THAT(spoken.err, HasSubstr("rule 'DeadRelu' is given twice with the "
+                                    "same parameters; give it once"));
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -45,6 +45,13 @@ namespace {
 int show_model(Trial& trial, bool json, const Console& console) {
   const std::vector<WorkerFacts> facts = trial.facts();
   if (facts.empty()) {
+    for (const Damage& damage : trial.damage()) {
+      if (!damage.key.starts_with("facts")) continue;
+      return console.fail(
+          {Error::Code::corrupt, "the model of run '" + trial.location() +
+                                     "' cannot be read: " + damage.key + ": " +
+                                     damage.what});
+    }
     const std::string framework = trial.framework();
     const std::string recorded =
         framework.empty() ? "" : " (recorded with " + framework + ")";

@@ -122,7 +122,10 @@ class ConfiguredHook:
     def add_collection(self, collection: Collection) -> None:
         """Adds a collection. Replaces the one of the same name, if any."""
         if not isinstance(collection, Collection):
-            raise SMDebugTypeError(f"expected a Collection, found {shown(collection)}")
+            raise SMDebugTypeError(
+                f"add_collection takes a Collection, found {shown(collection)}; "
+                "hook.get_collection(name) adds an empty one of that name and returns it"
+            )
         self._added.add(collection.name)
         self._keep(collection)
 

@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import os
 import sys
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from smdebug import _core, current_hook
@@ -40,7 +41,7 @@ from smdebug.rules.step_monitor import StepMonitor, checked_answer
 from smdebug.save_config import SaveConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
     from typing import Self
 
@@ -86,6 +87,8 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
     adapter_options: tuple[str, ...] = ()
     # What to do for a hook that has seen no step.
     advice: str = ""
+    # Attributes that hooks of other kinds have -> what to use here, as the end of a message.
+    instead_of: Mapping[str, str] = MappingProxyType({})
     _has_warned_of_no_step: bool = False
     _raised: type[BaseException] | None = None  # what ended the program or the `with` block
     _was_refused: bool = False  # a call of smdebug raised it, and its text names the mistake
@@ -365,7 +368,8 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
     if not TYPE_CHECKING:  # which would take every name for an attribute
 
         def __getattr__(self, name: str) -> Any:
-            refuse_attribute_of(self, name, self.advice if name in _REGISTRATIONS else "")
+            advice = self.advice if name in _REGISTRATIONS else ""
+            refuse_attribute_of(self, name, self.instead_of.get(name, advice))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.out_dir!r}, {self.status().state})"

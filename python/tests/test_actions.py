@@ -597,6 +597,27 @@ def test_a_failing_action_never_raises(run, logged):
     assert "exit code 3" in logged[0] and "SMDEBUG_SMTP_URL" in logged[1]
 
 
+def test_an_action_that_fails_three_times_is_given_up(run, logged):
+    rule = Fires(read(run), ActionList(Command("exit 3")))
+    for _ in range(5):
+        with pytest.raises(RuleEvaluationConditionMet):
+            rule.invoke(0)
+    failed = [line for line in logged if "exit code 3" in line]
+    assert len(failed) == 3
+    assert failed[2].endswith("; given up after 3 failures")
+
+
+def test_a_step_of_an_action_that_is_no_number_is_named(run, logged):
+    Actions(Command("true").serialize(), "mine", read(run)).invoke("text", "one")
+    assert "the step of an action is a whole number, found 'one'" in logged[0]
+
+
+def test_a_webhook_in_an_action_string_needs_the_url_of_a_host(run, logged):
+    Fires(read(run), '{"name": "webhook", "url": "SECRET"}')
+    assert "a url that begins with http:// or https://" in logged[0]
+    assert "SECRET" not in logged[0]
+
+
 def test_the_actions_of_the_clouds_package_parse():
     theirs = smdebug_rulesconfig
     actions = theirs.ActionList(

@@ -258,6 +258,18 @@ def test_a_rule_that_could_judge_no_step_says_so_after_invoke_rule(tmp_path, cap
     assert "judged no step" not in capfd.readouterr().err
 
 
+def test_a_built_in_rule_that_had_nothing_to_judge_says_so_after_a_range_of_steps(tmp_path, capfd):
+    record_two_steps(tmp_path / "run")
+    trial = read(tmp_path / "run")
+    capfd.readouterr()
+    invoke_rule(builtin("AllZero", trial, collection_names="wieghts"), end_step=2)
+    assert capfd.readouterr().err.count("the run has no collection 'wieghts'; nearest: ") == 1
+    invoke_rule(builtin("FeatureImportanceOverweight", trial), end_step=1)
+    assert "rule FeatureImportanceOverweight: nothing to judge: " in capfd.readouterr().err
+    invoke_rule(builtin("AllZero", trial, collection_names="weights"), end_step=2)
+    assert "nothing to judge" not in capfd.readouterr().err
+
+
 def test_a_class_and_an_object_of_a_rule_are_each_sent_to_the_other(tmp_path):
     with pytest.raises(SMDebugTypeError, match=r"the class WithLimit; use .*WithLimit\(trial\)"):
         invoke_rule(WithLimit)

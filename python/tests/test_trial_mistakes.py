@@ -8,7 +8,12 @@ import pytest
 import smdebug.pytorch as smd
 from conftest import read, record_two_steps
 from smdebug.analysis.utils import no_refresh, refresh
-from smdebug.exceptions import SMDebugError, SMDebugTypeError, SMDebugValueError
+from smdebug.exceptions import (
+    SMDebugError,
+    SMDebugTypeError,
+    SMDebugValueError,
+    StepUnavailable,
+)
 from smdebug.rules import Rule, builtin, invoke_rule
 from smdebug.trials import create_trial
 
@@ -175,6 +180,7 @@ TRAIN = smd.modes.TRAIN
         (lambda t: t.reduction_value(1, "abs_l2_norm"), "use 'l2' with abs=True"),
         (lambda t: t.values(1), r"values\(\) takes no step: use value\(1\)"),
         (lambda t: t.shapes(1), r"shapes\(\) takes no step: use shape\(1\)"),
+        (lambda t: t.prev_steps(1, n="2"), "n, the number of steps, is a whole number, found '2'"),
         (lambda t: t.value(TRAIN, 1), r"the step comes first, .*; use \(1, modes.TRAIN\)"),
         (lambda t: t.shape(TRAIN, 1), r"the step comes first, .*; use \(1, modes.TRAIN\)"),
     ],
@@ -185,3 +191,28 @@ def test_swapped_arguments_of_a_tensor_are_refused_in_their_order(tmp_path, quer
     with pytest.raises((SMDebugTypeError, SMDebugValueError), match=text):
         query(tensor)
     assert tensor.value(1, None).shape == tensor.values()[1].shape
+
+
+def test_a_step_below_0_is_answered_with_the_steps_that_exist(tmp_path):
+    record_two_steps(tmp_path / "run")
+    tensor = read(tmp_path / "run").tensor("Net_fc1.weight")
+    with pytest.raises(StepUnavailable, match="steps begin at 0; the tensor has 2 steps") as raised:
+        tensor.value(-1)
+    assert "save_steps" not in str(raised.value)
+
+
+def test_a_word_for_no_is_no_for_the_absolute_values_of_a_reduction(tmp_path):
+    record_two_steps(tmp_path / "run")
+    tensor = read(tmp_path / "run").tensor("Net_fc1.weight")
+    assert tensor.reduction_value(0, "min", abs="no") == tensor.value(0).min()
+    assert tensor.reduction_value(0, "min", abs="yes") == abs(tensor.value(0)).min()
+
+
+def test_a_number_in_place_of_the_name_of_a_collection_is_refused_at_once(tmp_path, capfd):
+    record_two_steps(tmp_path / "run")
+    trial = read(tmp_path / "run")
+    trial.collection("nosuch")
+    capfd.readouterr()
+    with pytest.raises(SMDebugTypeError, match="a collection's name must be text, found 5"):
+        trial.collection(5)
+    assert "no collection" not in capfd.readouterr().err

@@ -139,7 +139,11 @@ std::optional<ActionRequest> find_action(const Json& entry) {
   if (*kind == ActionKind::command) target = find_text(entry, "command");
   if (!target) target = find_text(entry, "endpoint");
   if (!target || target->empty() || !is_one_line(*target)) return std::nullopt;
-  return ActionRequest{*kind, *target};
+  ActionRequest request{*kind, *target};
+  // Targets of the original's actions are kept as they are.
+  if (*kind == ActionKind::webhook && complaint_about(request))
+    return std::nullopt;
+  return request;
 }
 
 // "TOKEN=x notify.sh --key y" is "notify.sh …": variables and arguments may be
@@ -247,8 +251,8 @@ Result<ParsedActions> parse_action_string(std::string_view text) {
     } else {
       parsed.refused.push_back(
           "not an action: " + shown_entry(entry) +
-          "; use stoptraining, email or sms with endpoint, webhook with url, "
-          "or command with command");
+          "; use stoptraining, email or sms with endpoint, webhook with a "
+          "url that begins with http:// or https://, or command with command");
     }
   }
   return parsed;

@@ -191,6 +191,7 @@ std::string Absence::of_coming_step() const {
 }
 
 std::string Absence::of_passed_step() const {
+  if (query_.step < 0) return "steps begin at 0" + steps_text();
   return "the step was not saved" + steps_text() + reason(schedule());
 }
 

@@ -160,7 +160,11 @@ bool is_due(const Explanation::Membership& member) {
 // run is 40".
 std::string end_text(Trial& trial, const StepId& asked,
                      const std::vector<Step>& steps) {
-  if (steps.empty()) return "the run has saved no step";
+  if (steps.empty()) {
+    return asked.global < 0
+               ? fmt::format("the run has no {} steps", mode_name(asked.mode))
+               : std::string("the run has saved no step");
+  }
   if (asked.global < 0) {
     return fmt::format("the last {} step of the run is {}",
                        mode_name(asked.mode), steps.back());

@@ -11,6 +11,7 @@ import contextlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import mxnet
@@ -82,6 +83,12 @@ class Hook(BaseHook):
     adapter_options: tuple[str, ...] = ("step_on",)
     vetoes: tuple[str, ...] = ("skip_step", "raise", "stop")
     advice = "call hook.register_block(net) before the training, and call the net as net(x)"
+    instead_of = MappingProxyType(
+        {
+            "register_loss": "call hook.register_block(loss) with the loss",
+            "record_tensor_value": "call hook.save_tensor(name, value), or save_scalar for a number",
+        }
+    )
     filling_methods = "include(pattern) or add_block_tensors(block)"
     _switch = CaptureSwitch()
 

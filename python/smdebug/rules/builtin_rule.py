@@ -56,9 +56,10 @@ class BuiltinRule:
         self.base_trial = base_trial
         self._monitor = None
         if base_trial is not None:
-            self._monitor = _core.RunMonitor.of_trial(
-                base_trial._published, [(self.rule_name, self.parameters)]
-            )
+            self._monitor = self._core_monitor(base_trial)
+
+    def _core_monitor(self, trial: Trial) -> _core.RunMonitor:
+        return _core.RunMonitor.of_trial(trial._published, [(self.rule_name, self.parameters)])
 
     def over(self, trial: Trial) -> BuiltinRule:
         """A new rule of the same kind and with the same parameters, for `trial`."""
@@ -91,6 +92,18 @@ class BuiltinRule:
             _logger.warning("rule %s: %s", self.rule_name, verdict["message"])
         elif verdict["status"] == "IssuesFound":
             self._raise_finding(verdict)
+
+    def report_unjudged(self) -> None:
+        """Logs a warning if the run so far has nothing that the rule could judge."""
+        trial, _ = self._checked()
+        if self.verdict()["observations_found"]:
+            return
+        ended = self._core_monitor(trial)
+        ended.poll()
+        ended.finish()
+        verdict = json.loads(ended.verdicts()[0])
+        if verdict["status"] == "Error":
+            _logger.warning("rule %s: %s", self.rule_name, verdict["message"])
 
     def _raise_finding(self, verdict: Verdict) -> None:
         _logger.info("%s: %s", self.rule_name, verdict["message"])

@@ -92,6 +92,7 @@ class _Invocation:
         try:
             while (end_step is None or step < end_step) and self._judge(step):
                 step += 1
+            self._report_unjudged()
         except NoMoreData:
             self._conclude()
             raise
@@ -111,6 +112,12 @@ class _Invocation:
             if self._raises_findings:
                 raise
             _logger.info("%s", met)
+
+    def _report_unjudged(self) -> None:
+        """Lets a built-in rule say that it had nothing to judge until the last step."""
+        report = getattr(self._rule, "report_unjudged", None)
+        if report is not None:
+            report()
 
     def _judge(self, step: int) -> bool:
         """Returns whether another step may follow."""

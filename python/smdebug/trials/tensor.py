@@ -8,6 +8,7 @@ import numpy as np
 
 from smdebug._core import ModeKeys
 from smdebug._core import Tensor as CoreTensor
+from smdebug.booleans import as_flag
 from smdebug.exceptions import (
     SMDebugError,
     SMDebugNotImplementedError,
@@ -65,7 +66,7 @@ class Tensor:
 
     def prev_steps(self, step: int, n: int | None = None, mode: Mode = GLOBAL) -> list[int]:
         """The last `n` steps up to and including `step`; all of them if `n` is None or 0."""
-        count = checked_step(n or 0)
+        count = checked_step(n or 0, "n, the number of steps,")
         if count < 0:
             raise SMDebugValueError(f"prev_steps takes a count n of 0 or more, found {n!r}")
         return self._core.prev_steps(checked_step(step), count, checked_mode(mode))
@@ -140,7 +141,8 @@ class Tensor:
             raise SMDebugValueError(f"the step comes first, then the reduction: use {call}")
         name = checked_reduction(reduction_name)
         query = checked_query(step_num, mode, worker)
-        saved = self._core.saved_reductions(*query).get((name, bool(abs)))
+        abs = as_flag("abs", abs)
+        saved = self._core.saved_reductions(*query).get((name, abs))
         if saved is not None:
             return array_from(*saved)
         number = self._core.reduction(*query, f"abs_{name}" if abs else name)

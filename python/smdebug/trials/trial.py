@@ -212,6 +212,8 @@ class Trial:
 
     def collection(self, coll_name: str) -> Collection:
         """The collection of that name; a new, empty one if the run has none, with a warning."""
+        if not isinstance(coll_name, str):
+            raise SMDebugTypeError(f"a collection's name must be text, found {shown(coll_name)}")
         known = self._current_collections()
         if coll_name not in known and coll_name not in self._missing_collections:
             _logger.warning(

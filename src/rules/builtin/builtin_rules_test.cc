@@ -257,7 +257,7 @@ TEST(BuiltinRules, SayThatNoStepLiesWithinTheirBounds) {
   rule.fires_at(StepBuilder(0).with_statistics("a", TensorStatistics()));
   EXPECT_EQ(rule.finish().message,
             "nothing to judge: the run has no complete step from step 9999 on "
-            "(parameters 'start_step' and 'end_step')");
+            "(parameters 'start_step' and 'end_step'); its last is 0");
   EXPECT_TRUE(rule.verdict().lacks_data);
 }
 

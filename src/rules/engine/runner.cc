@@ -140,8 +140,9 @@ std::string not_found_text(const Rule& rule, const RuleNeeds& needs,
         "the run has no collection {}; nearest: {}", quoted_list(unknown),
         quoted_list(nearest_names(unknown.front(), names, kNamesShown)));
   }
-  std::string text = fmt::format("looked for {}; {}", wanted_text(needs, rule),
-                                 nearest_text(rule, needs, seen));
+  const std::string text =
+      fmt::format("looked for {}; {}", wanted_text(needs, rule),
+                  nearest_text(rule, needs, seen));
   if (!is_left_to_rule(rule, needs)) return text;
   if (rule.subject().empty()) {
     return text + fmt::format(
@@ -150,8 +151,11 @@ std::string not_found_text(const Rule& rule, const RuleNeeds& needs,
                       "{0}' shows how to choose others",
                       rule.name());
   }
-  return fmt::format("{} judges {}, and the run has none; {}", rule.name(),
-                     rule.subject(), text);
+  const bool has_collections = std::ranges::any_of(
+      needs.selectors,
+      [](const TensorSelector& one) { return !one.collections.empty(); });
+  return fmt::format("{} judges {}, and the run has none{}", rule.name(),
+                     rule.subject(), has_collections ? "; " + text : "");
 }
 
 void set_finding(Verdict& verdict, Finding finding) {

@@ -35,6 +35,7 @@ class BoundedRule : public Rule {
   }
 
   Outcome on_step(const RuleStep& step) override {
+    last_ = step.step.global;
     is_within_ = step.step.global >= start_ && step.step.global < end_;
     if (!is_within_) return no_finding();
     has_received_ = true;
@@ -51,10 +52,12 @@ class BoundedRule : public Rule {
     std::string range = fmt::format("from step {} on", start_);
     if (end_ != std::numeric_limits<Step>::max())
       range = fmt::format("from step {} to step {}", start_, end_ - 1);
-    return Error{Error::Code::not_found,
-                 fmt::format("nothing to judge: the run has no complete step "
-                             "{} (parameters 'start_step' and 'end_step')",
-                             range)};
+    return Error{
+        Error::Code::not_found,
+        fmt::format("nothing to judge: the run has no complete step {} "
+                    "(parameters 'start_step' and 'end_step'){}",
+                    range,
+                    last_ < 0 ? "" : fmt::format("; its last is {}", last_))};
   }
 
   std::uint64_t observations_judged() const override {
@@ -77,6 +80,7 @@ class BoundedRule : public Rule {
   Step start_;
   Step end_;
   bool has_received_ = false;
+  Step last_ = -1;  // that was complete
   bool is_within_;  // otherwise the rule receives no time either
 };
 

@@ -1,5 +1,6 @@
 """`SessionHook` and `EstimatorHook`: graphs of TensorFlow 1."""
 
+from types import MappingProxyType
 from typing import Any
 
 import tensorflow as tf
@@ -46,6 +47,9 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
 
     vetoes: tuple[str, ...] = ("raise", "stop")
     advice: str = "pass the hook as MonitoredSession(hooks=[hook]), or to an Estimator"
+    instead_of = MappingProxyType(
+        {"set_model": "a SessionHook records sessions: pass a KerasHook to model.fit"}
+    )
     filling_methods: str = "include(pattern) or add(tensor)"
 
     def _initialize(self, options: HookOptions) -> None:
