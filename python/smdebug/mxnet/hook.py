@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -83,10 +83,10 @@ class Hook(BaseHook):
     adapter_options: tuple[str, ...] = ("step_on",)
     vetoes: tuple[str, ...] = ("skip_step", "raise", "stop")
     advice = "call hook.register_block(net) before the training, and call the net as net(x)"
-    instead_of = MappingProxyType(
+    instead_of: Mapping[str, str] = MappingProxyType(
         {
             "register_loss": "call hook.register_block(loss) with the loss",
-            "record_tensor_value": "call hook.save_tensor(name, value), or save_scalar for a number",
+            "record_tensor_value": "call hook.save_tensor(name, value), or save_scalar",
         }
     )
     filling_methods = "include(pattern) or add_block_tensors(block)"

@@ -1,5 +1,6 @@
 """`SessionHook` and `EstimatorHook`: graphs of TensorFlow 1."""
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -47,7 +48,7 @@ class SessionHook(TensorFlowHook, tf.compat.v1.train.SessionRunHook):
 
     vetoes: tuple[str, ...] = ("raise", "stop")
     advice: str = "pass the hook as MonitoredSession(hooks=[hook]), or to an Estimator"
-    instead_of = MappingProxyType(
+    instead_of: Mapping[str, str] = MappingProxyType(
         {"set_model": "a SessionHook records sessions: pass a KerasHook to model.fit"}
     )
     filling_methods: str = "include(pattern) or add(tensor)"
