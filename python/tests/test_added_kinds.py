@@ -168,7 +168,7 @@ def test_a_pattern_that_does_not_compile_is_refused_and_changes_nothing(hook, pa
 def test_a_hook_refuses_anything_but_a_collection_and_its_name(hook, kind):
     thing = {**VALUES, **ODD}[kind]
     before = dict(hook.get_collections())
-    with pytest.raises(SMDebugTypeError, match="expected a Collection"):
+    with pytest.raises(SMDebugTypeError, match="add_collection takes a Collection, found"):
         hook.add_collection(thing())
     with pytest.raises(SMDebugTypeError, match="a collection's name must be text"):
         hook.get_collection(thing())

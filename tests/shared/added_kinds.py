@@ -61,7 +61,7 @@ def check_is_refused_everywhere(hook, thing):
     before = {name: members_of(each) for name, each in hook.get_collections().items()}
     with pytest.raises(SMDebugTypeError, match="takes a pattern or a list of patterns"):
         hook.get_collection("default").include(thing)
-    with pytest.raises(SMDebugTypeError, match="expected a Collection"):
+    with pytest.raises(SMDebugTypeError, match="add_collection takes a Collection, found"):
         hook.add_collection(thing)
     with pytest.raises(SMDebugTypeError, match="a collection's name must be text"):
         hook.get_collection(thing)
