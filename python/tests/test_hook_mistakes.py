@@ -43,7 +43,7 @@ def test_a_large_wrong_object_is_shown_as_its_type_on_one_line(hook):
         lambda: hook.get_collection("a").add_module_tensors(optimizer),
     ]
     for call in calls:
-        with pytest.raises(SMDebugTypeError, match=r"found an object of type \S+$") as refused:
+        with pytest.raises(SMDebugTypeError, match=r"found an object of type \S+(; hook.get_collection.*)?$") as refused:
             call()
         assert "\n" not in str(refused.value)
 
