@@ -42,8 +42,9 @@ def test_a_large_wrong_object_is_shown_as_its_type_on_one_line(hook):
         lambda: hook.save_scalar("loss", Net()),
         lambda: hook.get_collection("a").add_module_tensors(optimizer),
     ]
+    shown = r"found an object of type [\w.]+(; hook.get_collection.*)?$"
     for call in calls:
-        with pytest.raises(SMDebugTypeError, match=r"found an object of type \S+(; hook.get_collection.*)?$") as refused:
+        with pytest.raises(SMDebugTypeError, match=shown) as refused:
             call()
         assert "\n" not in str(refused.value)
 
