@@ -140,9 +140,8 @@ std::string not_found_text(const Rule& rule, const RuleNeeds& needs,
         "the run has no collection {}; nearest: {}", quoted_list(unknown),
         quoted_list(nearest_names(unknown.front(), names, kNamesShown)));
   }
-  const std::string text =
-      fmt::format("looked for {}; {}", wanted_text(needs, rule),
-                  nearest_text(rule, needs, seen));
+  std::string text = fmt::format("looked for {}; {}", wanted_text(needs, rule),
+                                 nearest_text(rule, needs, seen));
   if (!is_left_to_rule(rule, needs)) return text;
   if (rule.subject().empty()) {
     return text + fmt::format(
