@@ -529,6 +529,10 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
         self._has_warned_of_no_step = True
         _logger.warning("run '%s': %s: %s", self.out_dir, finding, advice or self.advice)
 
+    def _is_set_to_evaluate(self) -> bool:
+        """Whether the script has set a mode in which no model is trained."""
+        return self._has_mode_of_script and self._mode in (ModeKeys.EVAL, ModeKeys.PREDICT)
+
     def _report_update_in_mode(self, finding: str) -> None:
         """Reports an update of a model in a mode in which no model is trained."""
         text = (

@@ -19,7 +19,6 @@ from mxnet import autograd, gluon
 from mxnet.base import MXNetError
 
 from smdebug import _core, current_hook
-from smdebug._core import ModeKeys
 from smdebug.activation_collections import ACTIVATION_COLLECTIONS
 from smdebug.added_parts import patterns_of_added
 from smdebug.error_isolation import isolate_errors
@@ -290,7 +289,7 @@ class Hook(BaseHook):
         """Reports an update of registered models to the step policy."""
         if self._parameters_of(trainer):
             self._has_acted = True
-            if self._has_mode_of_script and self._mode in (ModeKeys.EVAL, ModeKeys.PREDICT):
+            if self._is_set_to_evaluate():
                 self._report_update_in_mode("a trainer has updated the model")
             self._steps.optimizer_acted()
             self._facts.note_update(trainer)

@@ -567,7 +567,7 @@ class Hook(BaseHook):
 
     def _watch_mode(self) -> None:
         """Watches the optimizers while the script has set a mode in which no model is trained."""
-        is_wanted = self._has_mode_of_script and self._mode in (ModeKeys.EVAL, ModeKeys.PREDICT)
+        is_wanted = self._is_set_to_evaluate()
         if is_wanted and self._session and self._mode_watch is None:
             self._mode_watch = OptimizerWatch(self, type(self)._note_update_in_mode)
         elif not is_wanted and self._mode_watch is not None:

@@ -56,10 +56,9 @@ class BuiltinRule:
         self.base_trial = base_trial
         self._monitor = None
         if base_trial is not None:
-            self._monitor = self._core_monitor(base_trial)
-
-    def _core_monitor(self, trial: Trial) -> _core.RunMonitor:
-        return _core.RunMonitor.of_trial(trial._published, [(self.rule_name, self.parameters)])
+            self._monitor = _core.RunMonitor.of_trial(
+                base_trial._published, [(self.rule_name, self.parameters)]
+            )
 
     def over(self, trial: Trial) -> BuiltinRule:
         """A new rule of the same kind and with the same parameters, for `trial`."""
@@ -98,10 +97,7 @@ class BuiltinRule:
         trial, _ = self._checked()
         if self.verdict()["observations_found"]:
             return
-        ended = self._core_monitor(trial)
-        ended.poll()
-        ended.finish()
-        verdict = json.loads(ended.verdicts()[0])
+        verdict = self.over(trial).judge()
         if verdict["status"] == "Error":
             _logger.warning("rule %s: %s", self.rule_name, verdict["message"])
 
