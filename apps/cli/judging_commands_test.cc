@@ -364,6 +364,25 @@ TEST(JudgingCommands, WatchRefusesAFileAtOnce) {
                             "': it is a file; pass the folder of the run\n");
 }
 
+TEST(JudgingCommands, WatchRefusesAFolderThatHoldsRunsAtOnce) {
+  TemporaryFolder folder;
+  record_run(folder.path("runs/cnn"), kHealthy);
+  const Spoken spoken = smdebug({"watch", folder.path("runs")});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err,
+              HasSubstr("but runs, such as '" + folder.path("runs/cnn") +
+                        "'; name one of them"));
+}
+
+TEST(JudgingCommands, WatchRefusesAFolderWithinARunAtOnce) {
+  TemporaryFolder folder;
+  record_run(folder.path("run"), kHealthy);
+  const Spoken spoken = smdebug({"watch", folder.path("run/events")});
+  EXPECT_EQ(spoken.code, 1);
+  EXPECT_THAT(spoken.err, HasSubstr("it is a folder inside the run '" +
+                                    folder.path("run") + "'"));
+}
+
 TEST(JudgingCommands, AProfilerRuleIsNamedAsOneThatIsNotRun) {
   TemporaryFolder folder;
   const Spoken spoken =

@@ -200,6 +200,17 @@ TEST_F(LsCommandTest, ReadsARunWhoseProgressIsDamagedAndShowsTheDamage) {
                                HasSubstr("progress.json")));
 }
 
+TEST_F(LsCommandTest, NamesTheStatusesThatItCannotRead) {
+  record_run(path("a"), kHealthy);
+  fs::create_directory(path("a/rules"));
+  folder_.write("a/rules/AllZero.json", "{");
+  EXPECT_THAT(line("a"), HasSubstr("rules/AllZero.json: "));
+  EXPECT_THAT(line("a"), Not(HasSubstr("more in rules")));
+  folder_.write("a/rules/Overfit.json", "[]");
+  EXPECT_THAT(line("a"), AllOf(HasSubstr("rules/AllZero.json: "),
+                               HasSubstr("(and 1 more in rules)")));
+}
+
 TEST_F(LsCommandTest, PrintsJson) {
   record_run(path("a"), kHealthy);
   EXPECT_THAT(smdebug({"ls", folder_.path(), "--json"}).out,

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "smdebug/actions/rule_watch.h"
 #include "smdebug/base/try.h"
 #include "smdebug/read/run_folder.h"
@@ -87,14 +89,17 @@ void add_last_steps(const std::string& run, const Console& console,
   }
 }
 
+void add_problem(const std::string& problem, RunRow& row) {
+  row.problem += (row.problem.empty() ? "" : "; ") + problem;
+}
+
 // Parts that were removed hide steps that `progress.json` counts.
 void add_damage(const std::string& run, const Console& console, RunRow& row) {
   const auto trial = open_run(run, console);
   if (!trial) return;
   const std::vector<Damage> damage = (*trial)->damage();
   if (damage.empty()) return;
-  row.problem += (row.problem.empty() ? "" : "; ") + damage.front().key + ": " +
-                 damage.front().what;
+  add_problem(damage.front().key + ": " + damage.front().what, row);
 }
 
 // The damage of a run may name it already.
@@ -102,7 +107,7 @@ void add_refused_writer(const Storage& storage, RunRow& row) {
   const auto refused = find_refused_writer(storage);
   if (!refused || !*refused || row.problem.find(**refused) != std::string::npos)
     return;
-  row.problem += (row.problem.empty() ? "" : "; ") + **refused;
+  add_problem(**refused, row);
 }
 
 Result<RunRow> read_quickly(const std::string& run, const Storage& storage,
@@ -143,11 +148,18 @@ bool is_of_this_attempt(const RecordedStatus& status, const RunRow& row) {
 
 // Those of an older attempt do not apply to this one.
 void add_rules(const Storage& storage, RunRow& row) {
-  auto statuses = read_recorded_statuses(storage);
+  std::vector<SkippedStatus> skipped;
+  auto statuses = read_recorded_statuses(storage, &skipped);
   if (!statuses) return;
   for (RecordedStatus& status : *statuses) {
     if (is_of_this_attempt(status, row)) row.rules.push_back(std::move(status));
   }
+  if (skipped.empty()) return;
+  const std::string others =
+      skipped.size() == 1
+          ? ""
+          : fmt::format(" (and {} more in rules)", skipped.size() - 1);
+  add_problem(skipped.front().key + ": " + skipped.front().what + others, row);
 }
 
 // A run before its first saved step, or one that ended without any.

@@ -13,6 +13,7 @@
 #include "smdebug/report/run_summary.h"
 
 #include "commands.h"
+#include "find_runs.h"
 #include "interrupt.h"
 #include "judging.h"
 #include "live_status.h"
@@ -121,8 +122,7 @@ class Watch {
   }
 
   int judge() {
-    // A folder may become a run; a file never does.
-    if (why_missing_ && is_file())
+    if (why_missing_ && !may_become_run())
       return console_.fail({Error::Code::not_found, *why_missing_});
     if (why_missing_)
       live_.note("waiting for a run: " + *why_missing_ +
@@ -193,9 +193,16 @@ class Watch {
     }
   }
 
-  bool is_file() const {
-    std::error_code ignored;
-    return std::filesystem::is_regular_file(command_.run, ignored);
+  // A file never does, nor does a folder with files that holds runs or lies
+  // within one.
+  bool may_become_run() const {
+    const std::filesystem::path path = command_.run;
+    std::error_code failure;
+    if (std::filesystem::is_regular_file(path, failure)) return false;
+    if (std::filesystem::is_empty(path, failure) || failure) return true;
+    const auto runs = find_runs(command_.run);
+    return (!runs || runs->runs.empty()) &&
+           !is_run_folder(parent_of(command_.run));
   }
 
   // A training that hangs may never end.

@@ -20,9 +20,9 @@ from smdebug.misplaced_options import checked_flag
 from smdebug.reduction_config import ReductionConfig
 from smdebug.save_config import SaveConfig
 from smdebug.valid_configuration import (
-    empty_ranges,
     lacks_global_mode,
     misplaced_attributes,
+    odd_ranges,
     valid_configuration,
 )
 
@@ -238,7 +238,7 @@ class ConfiguredHook:
             if name in names:
                 self.get_collection(name)
         self._count_edits()
-        self._report_empty_ranges()
+        self._report_odd_ranges()
         self._report_misplaced_attributes()
         self._report_misspelled_collections()
         try:
@@ -311,11 +311,11 @@ class ConfiguredHook:
                 for text in self._foreign_members(collection):
                     self._report_mistake(f"a module is left out: {text}")
 
-    def _report_empty_ranges(self) -> None:
-        texts = empty_ranges("save_config", self._save_config)
+    def _report_odd_ranges(self) -> None:
+        texts = odd_ranges("save_config", self._save_config)
         for collection in self._collections.values():
             if collection.save_config not in (None, self._save_config):
-                texts += empty_ranges(f"collection '{collection.name}'", collection.save_config)
+                texts += odd_ranges(f"collection '{collection.name}'", collection.save_config)
         for text in texts:
             self._report_mistake(text)
 

@@ -22,6 +22,7 @@ from smdebug.booleans import find_boolean
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.hook_arguments import shown
 from smdebug.log import get_logger
+from smdebug.unknown_arguments import with_known_arguments
 
 if TYPE_CHECKING:
     from smdebug.hook import BaseHook
@@ -122,6 +123,7 @@ def functions_of(
     """The functions `get_hook`, `set_hook` and `del_hook` of an adapter whose hooks are instances
     of `kind`. `create_by_default` is the default of `create_if_not_exists`."""
 
+    @with_known_arguments
     def get_hook(
         json_config_path: str | None = None, create_if_not_exists: bool = create_by_default
     ) -> HookClass | None:

@@ -123,21 +123,21 @@ def _as_many_as_possible(
     return snapshot(*first(valid))
 
 
-def empty_ranges(name: str, config: SaveConfig | None) -> list[str]:
-    """A sentence for each empty range of steps in `config`, that of `name`, with the modes that
-    save nothing because of it. The original accepts such a range, so it raises nothing."""
+def odd_ranges(name: str, config: SaveConfig | None) -> list[str]:
+    """A sentence for each range of steps in `config`, that of `name`, that is empty or begins
+    below 0, with its modes. The original accepts such a range, so it raises nothing."""
     found: dict[str, list[str]] = {}
     for mode in ModeKeys.__members__.values():
         steps = config.get_save_config(mode) if config else None
-        if steps is None or steps.end_step is None or steps.save_steps:
+        if steps is None or steps.save_steps:
             continue
-        if steps.end_step <= steps.start_step:
+        if steps.end_step is not None and steps.end_step <= steps.start_step:
             reason = f"end_step {steps.end_step} is not after start_step {steps.start_step}"
-            found.setdefault(reason, []).append(mode.name)
-    return [
-        f"{name} saves nothing in mode {', '.join(modes)}: {reason}"
-        for reason, modes in found.items()
-    ]
+            found.setdefault(f"saves nothing in mode {{modes}}: {reason}", []).append(mode.name)
+        elif steps.start_step < 0:
+            text = f"begins at step 0 in mode {{modes}}: start_step {steps.start_step} is below 0"
+            found.setdefault(text, []).append(mode.name)
+    return [f"{name} {text.format(modes=', '.join(modes))}" for text, modes in found.items()]
 
 
 def lacks_global_mode(name: str, config: SaveConfig | None, fallback: str) -> list[str]:

@@ -502,11 +502,13 @@ void bind_collection(nb::module_& m) {
         refuse_unknown("Collection", unknown,
                        {"name", "include_regex", "tensor_names",
                         "reduction_config", "save_config", "save_histogram"});
+        if (name.is(nb::ellipsis()))
+          raise_type_error("Collection needs the argument 'name'");
         new (self) Collection(made_collection(name, include_regex, tensor_names,
                                               reduction_config, save_config,
                                               save_histogram));
       },
-      "name"_a.none(), "include_regex"_a = nb::none(),
+      "name"_a.none() = nb::ellipsis(), "include_regex"_a = nb::none(),
       "tensor_names"_a = nb::none(), "reduction_config"_a = nb::none(),
       "save_config"_a = nb::none(), "save_histogram"_a.none() = true,
       "unknown"_a,

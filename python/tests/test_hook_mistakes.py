@@ -468,6 +468,31 @@ def test_an_unknown_argument_of_a_configuration_is_refused_with_the_nearest_name
     assert str(refused.value).endswith(f" has no argument '{given}'; {hint}")
 
 
+def test_a_range_that_begins_below_0_is_logged_once_and_saves_from_step_0_on(tmp_path, capfd):
+    from_below = smd.SaveConfig(save_interval=1, start_step=-1)
+    hook = smd.Hook(tmp_path / "run", save_config=from_below, include_collections=["weights"])
+    model = Net()
+    hook.register_module(model)
+    train(model, 2)
+    hook.close()
+    logged = capfd.readouterr().err
+    text = "save_config begins at step 0 in mode TRAIN, EVAL, PREDICT, GLOBAL: start_step -1 is"
+    assert logged.count(text) == 1
+    assert read(tmp_path / "run").steps() == [0, 1]
+
+
+def test_a_collection_needs_a_name_that_is_text():
+    with pytest.raises(SMDebugTypeError, match="^Collection needs the argument 'name'$"):
+        smd.Collection()
+    with pytest.raises(SMDebugTypeError, match="name must be text, found None"):
+        smd.Collection(None)
+
+
+def test_an_unknown_argument_of_get_hook_is_refused_with_the_nearest_name():
+    with pytest.raises(SMDebugTypeError, match="did you mean 'create_if_not_exists'"):
+        smd.get_hook(create=True)
+
+
 def test_an_empty_range_of_steps_is_logged_once_per_mode_and_raises_nothing(tmp_path, capfd):
     modes = {smd.modes.TRAIN: smd.SaveConfigMode(start_step=10, end_step=5)}
     hook = smd.Hook(tmp_path / "run", save_config=smd.SaveConfig(modes))

@@ -142,6 +142,14 @@ def test_an_entry_of_an_action_list_that_is_no_action_is_refused_with_one(given)
         ActionList(given)
 
 
+def test_a_start_step_of_invoke_rule_below_0_is_logged_and_counts_as_0(tmp_path, capfd):
+    record_two_steps(tmp_path / "run")
+    rule = builtin("VanishingGradient", read(tmp_path / "run"), threshold=0)
+    capfd.readouterr()
+    invoke_rule(rule, start_step=-4, end_step=2)
+    assert "start_step is -4; the first step of a run is 0" in capfd.readouterr().err
+
+
 def test_a_step_of_invoke_rule_that_is_no_number_is_refused(tmp_path):
     record_two_steps(tmp_path / "run")
     rule = Fires(read(tmp_path / "run"))

@@ -49,6 +49,12 @@ RunSizeLimit::RunSizeLimit(std::shared_ptr<Storage> storage, std::string worker,
 std::unique_ptr<RunSizeLimit> RunSizeLimit::make(
     const HookConfig& config, std::shared_ptr<Storage> storage,
     std::string worker, Logger& logger) {
+  if (!config.max_run_bytes && config.keep_every > 0) {
+    logger.warning(fmt::format(
+        "keep_every is {}, which has no effect without max_run_bytes: no step "
+        "is removed",
+        config.keep_every));
+  }
   if (!config.max_run_bytes || !storage) return nullptr;
   return std::make_unique<RunSizeLimit>(std::move(storage), std::move(worker),
                                         *config.max_run_bytes,

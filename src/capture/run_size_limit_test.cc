@@ -156,6 +156,18 @@ TEST_F(RunSizeLimitTest, SaysOnceThatItRemoves) {
   EXPECT_THAT(log_.lines()[0], HasSubstr("max_run_bytes = 10"));
 }
 
+TEST_F(RunSizeLimitTest, SaysThatKeepEveryAloneHasNoEffect) {
+  HookConfig config;
+  EXPECT_EQ(RunSizeLimit::make(config, storage_, "worker_0", log_), nullptr);
+  EXPECT_THAT(log_.lines(), IsEmpty());
+  config.keep_every = 10;
+  EXPECT_EQ(RunSizeLimit::make(config, storage_, "worker_0", log_), nullptr);
+  ASSERT_THAT(log_.lines(), SizeIs(1));
+  EXPECT_THAT(log_.lines()[0],
+              HasSubstr("keep_every is 10, which has no effect without "
+                        "max_run_bytes"));
+}
+
 // The same decisions, made with a plain list.
 TEST_F(RunSizeLimitTest, KeepsWhatAPlainListWouldKeep) {
   const unsigned seed = std::random_device{}();

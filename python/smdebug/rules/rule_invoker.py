@@ -66,6 +66,9 @@ def invoke_rule(
             f"end_step must not be less than start_step, found start_step={start_step}, "
             f"end_step={end_step}"
         )
+    if start_step < 0:
+        _logger.warning("start_step is %d; the first step of a run is 0", start_step)
+        start_step = 0
     _Invocation(rule_obj, raise_eval_cond).run(start_step, end_step)
 
 
