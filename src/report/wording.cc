@@ -51,7 +51,10 @@ std::string age_text(double seconds) {
   return fmt::format("{:.0f} s ago", std::max(0.0, std::floor(seconds)));
 }
 
-std::string number_text(double value) { return fmt::format("{:.4g}", value); }
+std::string number_text(double value) {
+  if (std::isnan(value)) return "nan";  // without its sign
+  return fmt::format("{:.4g}", value);
+}
 
 std::string loss_text(double value, Mode mode) {
   if (mode == Mode::train || mode == Mode::global) return number_text(value);

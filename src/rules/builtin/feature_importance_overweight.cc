@@ -243,12 +243,17 @@ class FeatureImportanceOverweight : public Rule {
                       step_text(largest.step), fmt::join(names, ", "));
       return finding;
     }
+    const std::string subject =
+        nfeatures_ == 1 ? fmt::format("the largest of {} used features has",
+                                      importances.size())
+                        : fmt::format("the {} largest of {} used features have",
+                                      nfeatures_, importances.size());
     finding.message = fmt::format(
-        "{}: the {} largest of {} features have {:.3g} of the total importance "
-        "at {}, more than {}: {}; the next has {:.2g}",
-        tensor_text(largest.tensor, largest.worker), nfeatures_,
-        importances.size(), share, step_text(largest.step), threshold_,
-        fmt::join(names, ", "), importances[nfeatures_].value / sum);
+        "{}: {} {:.3g} of the total importance at {}, more than {}: {}; the "
+        "next has {:.2g}",
+        tensor_text(largest.tensor, largest.worker), subject, share,
+        step_text(largest.step), threshold_, fmt::join(names, ", "),
+        importances[nfeatures_].value / sum);
     return finding;
   }
 

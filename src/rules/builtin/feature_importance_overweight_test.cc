@@ -25,11 +25,12 @@ TEST(FeatureImportanceOverweight, FiresAboveTheThresholdAndNotAtIt) {
   EXPECT_FALSE(rule.fires_at(importances(0, {1, 1, 1, 1})));
   // 1 + 4 + 2 of 8.
   EXPECT_TRUE(rule.fires_at(importances(1, {1, 1, 2, 4})));
-  EXPECT_EQ(rule.verdict().message,
-            "feature_importance/weight/f3: the 3 largest of 4 features have "
-            "0.875 of the total importance at step 1, more than 0.75: "
-            "feature_importance/weight/f3 (0.5), feature_importance/weight/f2 "
-            "(0.25), feature_importance/weight/f0 (0.12); the next has 0.12");
+  EXPECT_EQ(
+      rule.verdict().message,
+      "feature_importance/weight/f3: the 3 largest of 4 used features have "
+      "0.875 of the total importance at step 1, more than 0.75: "
+      "feature_importance/weight/f3 (0.5), feature_importance/weight/f2 "
+      "(0.25), feature_importance/weight/f0 (0.12); the next has 0.12");
   ASSERT_EQ(rule.verdict().evidence.size(), 4u);
   EXPECT_EQ(rule.verdict().evidence[0].value, 0.875);
   EXPECT_EQ(rule.verdict().evidence[0].threshold, 0.75);
@@ -42,6 +43,13 @@ TEST(FeatureImportanceOverweight, AddsUpAsManyFeaturesAsItIsTold) {
                      {{"nfeatures", two ? "2" : "1"}, {"threshold", "0.6"}});
     EXPECT_EQ(rule.fires_at(importances(0, {5, 2, 2, 1})), two);
   }
+  RuleHarness one("FeatureImportanceOverweight",
+                  {{"nfeatures", "1"}, {"threshold", "0.4"}});
+  EXPECT_TRUE(one.fires_at(importances(0, {5, 2, 2, 1})));
+  EXPECT_EQ(one.verdict().message,
+            "feature_importance/weight/f0: the largest of 4 used features has "
+            "0.5 of the total importance at step 0, more than 0.4: "
+            "feature_importance/weight/f0 (0.5); the next has 0.2");
 }
 
 TEST(FeatureImportanceOverweight, JudgesNothingWithTooFewFeatures) {

@@ -109,9 +109,10 @@ void merge(std::optional<Finding>& finding, Finding more) {
 
 Finding not_finite_finding(Evidence evidence, double value, LossFault fault) {
   Finding finding;
-  finding.message = fmt::format("{}: the loss is not finite: {} at {}",
-                                tensor_text(evidence.tensor, evidence.worker),
-                                value, step_text(evidence.step));
+  finding.message =
+      fmt::format("{}: the loss is not finite: {} at {}",
+                  tensor_text(evidence.tensor, evidence.worker),
+                  not_finite_text(value), step_text(evidence.step));
   set_advice(finding, advice_on(fault));
   evidence.quantity = "loss";
   evidence.value = value;

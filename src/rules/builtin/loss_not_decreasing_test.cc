@@ -699,7 +699,7 @@ TEST(LossCourse, ThatEndsInNanTellsGrowthFromASuddenEnd) {
         .judged();
   };
   const Verdict grew = judged([](Step step) {
-    return step < 7 ? 2 * std::pow(10.0, double(step)) : std::nan("");
+    return step < 7 ? 2 * std::pow(10.0, double(step)) : -std::nan("");
   });
   EXPECT_EQ(grew.message,
             "loss_output_0: the loss is not finite: nan at step 7 (TRAIN step "

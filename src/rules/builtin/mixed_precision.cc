@@ -294,10 +294,10 @@ class MixedPrecision : public Rule {
     if (!weight) return std::nullopt;
     Finding finding;
     finding.message = fmt::format(
-        "{}: a float16 weight, in which the eps of {}, {:g}, is 0; {} is {:g} "
-        "at {}",
+        "{}: a float16 weight, in which the eps of {}, {:g}, is 0; {} is {} at "
+        "{}",
         tensor_text(weight->parameter->tensor, worker), weight->optimizer,
-        weight->eps, loss.tensor, loss.sample.value,
+        weight->eps, loss.tensor, not_finite_text(loss.sample.value),
         step_text(loss.sample.step));
     set_advice(finding, advice_on(PrecisionFault::epsilon_is_zero));
     Evidence& evidence = finding.evidence.emplace_back();
@@ -316,9 +316,9 @@ class MixedPrecision : public Rule {
     if (!facts.loop.log_hides_not_finite) return std::nullopt;
     Finding finding;
     finding.message = fmt::format(
-        "{} is {:g} at {}, although the log of the trainer shows a number, 0.0 "
+        "{} is {} at {}, although the log of the trainer shows a number, 0.0 "
         "if no loss was finite",
-        tensor_text(loss.tensor, worker), loss.sample.value,
+        tensor_text(loss.tensor, worker), not_finite_text(loss.sample.value),
         step_text(loss.sample.step));
     set_advice(finding, advice_on(PrecisionFault::hidden_by_log));
     Evidence& evidence = finding.evidence.emplace_back();

@@ -17,9 +17,10 @@
 // the rule but not its losses: evaluations before it count toward `patience`.
 // With `tensor_regex` only saved losses are judged.
 //
-// `pass_new_best` is an addition. A large ratio beside a validation loss that
-// still falls means that the training loss approaches 0, not that the model
-// gets worse.
+// `pass_new_best` and `rise_threshold` are additions. A large ratio beside a
+// validation loss that still falls means that the training loss approaches 0,
+// not that the model gets worse. A validation loss that rises shows that it
+// does, at a smaller ratio.
 
 #include <algorithm>
 #include <cmath>
@@ -70,6 +71,15 @@ const ParameterSpec kParameters[] = {
                     "the mean training loss, relative to the latter.",
      .minimum = 0.0,
      .tuned_text = "5"},
+    {.name = "rise_threshold",
+     .type = ParameterType::real,
+     .default_text = "0",
+     .description = "Rise of the mean validation loss above the lowest so far, "
+                    "relative to the latter, from which on an evaluation "
+                    "counts if that loss is also twice the mean training loss; "
+                    "0: only the ratio counts.",
+     .minimum = 0.0,
+     .tuned_text = "0.25"},
     {.name = "pass_new_best",
      .type = ParameterType::boolean,
      .default_text = "false",
@@ -96,6 +106,10 @@ struct Course {
   std::optional<double> before;  // the ratio of the evaluation before
   std::optional<double> best;    // the lowest mean of an evaluation
 };
+
+// The ratio that an evaluation with a higher validation loss must have:
+// otherwise both losses may only be noise.
+constexpr double kRatioOfRise = 1;
 
 // An excess from which on percents are hard to read.
 constexpr double kManyTimes = 10;
@@ -130,6 +144,7 @@ class Overfit : public Rule {
       : start_step_(parameters.integer("start_step")),
         patience_(parameters.integer("patience")),
         ratio_threshold_(parameters.real("ratio_threshold")),
+        rise_threshold_(parameters.real("rise_threshold")),
         passes_new_best_(parameters.boolean("pass_new_best")) {
     selector_.regexes = parameters.text_list("tensor_regex");
     if (selector_.regexes.empty()) selector_.collections = {"losses"};
@@ -225,7 +240,12 @@ class Overfit : public Rule {
     Course& course = courses_[one.key];
     const bool is_new_best = !course.best || mean < *course.best;
     if (is_new_best) course.best = mean;
-    if (ratio > ratio_threshold_ && !(passes_new_best_ && is_new_best)) {
+    const bool is_high = ratio > ratio_threshold_;
+    const double rise = (mean - *course.best) / *course.best;
+    const bool has_risen =
+        rise_threshold_ > 0 && rise > rise_threshold_ && ratio > kRatioOfRise;
+    const bool passes = passes_new_best_ && is_new_best;
+    if ((is_high || has_risen) && !passes) {
       if (++course.exceeded == 1) course.exceeded_since = one.last.step;
     } else {
       course.exceeded = 0;
@@ -235,26 +255,40 @@ class Overfit : public Rule {
       return;
     }
     Evidence evidence = one.last;
-    evidence.quantity = "validation loss above training loss, as a ratio";
-    evidence.value = ratio;
+    evidence.quantity = is_high
+                            ? "validation loss above training loss, as a ratio"
+                            : "validation loss above the lowest, as a ratio";
+    evidence.value = is_high ? ratio : rise;
     evidence.relation = ">";
-    evidence.threshold = ratio_threshold_;
+    evidence.threshold = is_high ? ratio_threshold_ : rise_threshold_;
     if (!finding) finding.emplace();
     const bool is_worst = std::ranges::none_of(
         finding->evidence,
-        [&](const Evidence& other) { return other.value >= ratio; });
+        [&](const Evidence& other) { return other.value >= evidence.value; });
     finding->evidence.push_back(std::move(evidence));
-    if (is_worst) describe(one, course, before, *finding);
+    if (is_worst) describe(one, course, is_high, before, *finding);
   }
 
-  void describe(const Evaluation& one, const Course& course,
+  // `is_high`: by its ratio; else, the validation loss has risen.
+  void describe(const Evaluation& one, const Course& course, bool is_high,
                 std::optional<double> before, Finding& finding) const {
-    finding.message = fmt::format(
-        "{}: the mean validation loss {:.4g} up to {} is {} the mean "
-        "training loss {:.4g} (allowed: up to {})",
-        one.last.tensor, one.validation.mean, step_text(one.last.step),
-        excess_text(*course.before), one.training.mean,
-        percent_text(ratio_threshold_));
+    const double mean = one.validation.mean;
+    finding.message =
+        fmt::format("{}: the mean validation loss {:.4g} up to {} is ",
+                    one.last.tensor, mean, step_text(one.last.step));
+    if (!is_high) {
+      finding.message +=
+          fmt::format("{} the lowest so far (allowed: up to {}) and ",
+                      excess_text((mean - *course.best) / *course.best),
+                      percent_text(rise_threshold_));
+    }
+    finding.message +=
+        fmt::format("{} the mean training loss {:.4g}",
+                    excess_text(*course.before), one.training.mean);
+    if (is_high) {
+      finding.message +=
+          fmt::format(" (allowed: up to {})", percent_text(ratio_threshold_));
+    }
     if (course.exceeded > 1) {
       finding.message +=
           fmt::format(", as at {} evaluations since {}", course.exceeded,
@@ -275,7 +309,7 @@ class Overfit : public Rule {
 
   Step start_step_;
   std::int64_t patience_;
-  double ratio_threshold_;
+  double ratio_threshold_, rise_threshold_;
   bool passes_new_best_;
   TensorSelector selector_;
   EvaluationPhases phases_;
@@ -293,8 +327,10 @@ const RuleFactory kOverfit = {
     .condition =
         "Fires if (mean validation loss - mean training loss) / mean training "
         "loss > 'ratio_threshold' for 'patience' evaluations in a row. With "
-        "'pass_new_best', evaluations with the lowest validation loss so far "
-        "do not count.",
+        "'rise_threshold', evaluations count as well whose validation loss is "
+        "twice the training loss and has risen that much above the lowest so "
+        "far. With 'pass_new_best', evaluations with the lowest validation "
+        "loss so far do not count.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<Overfit>,

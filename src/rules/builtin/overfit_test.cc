@@ -156,6 +156,37 @@ TEST(Overfit, LetsAFallingValidationLossPassIfToldTo) {
   EXPECT_TRUE(fires("true", {0.3, 0.3, 0.3}));  // as low is not lower
 }
 
+TEST(Overfit, CountsAHigherValidationLossBesideALowTrainingLoss) {
+  for (const bool counts : {false, true}) {
+    RuleHarness rule("Overfit", {{"rise_threshold", counts ? "0.25" : "0"},
+                                 {"ratio_threshold", "5"},
+                                 {"patience", "2"},
+                                 {"pass_new_best", "true"}});
+    Losses losses(rule);
+    const auto evaluate = [&](double training, double validation) {
+      losses.train({training});
+      return losses.eval({validation});
+    };
+    evaluate(0.6, 0.5);
+    evaluate(0.45, 0.8);    // not twice the training loss
+    evaluate(0.25, 0.62);   // a rise of 24 %
+    evaluate(0.25, 0.63);   // 26 %
+    evaluate(0.2, 0.4);     // a new best
+    evaluate(0.2, 0.6);     // 50 % above it, and three times the training loss
+    evaluate(0.125, 0.75);  // 87.5 % above it, 500 % above the training loss
+    ASSERT_EQ(losses.train({0.1}), counts);
+    if (!counts) continue;
+    EXPECT_EQ(rule.verdict().message,
+              "Loss: the mean validation loss 0.75 up to step 13 (EVAL step 6) "
+              "is 87.5 % above the lowest so far (allowed: up to 25 %) and "
+              "500 % above the mean training loss 0.125, as at 2 evaluations "
+              "since step 11 (EVAL step 5); the lowest so far was 0.4; the "
+              "evaluation before had 200 %");
+    EXPECT_DOUBLE_EQ(rule.verdict().evidence[0].value, 0.875);
+    EXPECT_EQ(rule.verdict().evidence[0].threshold, 0.25);
+  }
+}
+
 TEST(Overfit, KnowsTheLowestValidationLossOfEachTensor) {
   RuleHarness rule("Overfit", {{"pass_new_best", "true"}});
   const auto step = [](Step number, double test, double eval) {

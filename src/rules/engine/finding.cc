@@ -1,6 +1,7 @@
 #include "rules/engine/finding.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -25,6 +26,10 @@ void sort_worst_first(std::vector<Evidence>& evidence) {
 }
 
 std::string short_number(double value) { return fmt::format("{:.2g}", value); }
+
+std::string not_finite_text(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:g}", value);
+}
 
 std::string tensor_text(std::string_view name, std::string_view worker) {
   if (worker.empty() || worker == "worker_0") return std::string(name);

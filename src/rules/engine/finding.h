@@ -19,6 +19,9 @@ namespace smdebug {
 // Two significant digits: "3.2e-09", "0.12".
 std::string short_number(double value);
 
+// A number that is not finite: "nan", whatever its sign, "inf", "-inf".
+std::string not_finite_text(double value);
+
 // "gradient/Net_fc1.weight", followed by " (worker_3)" for any worker but the
 // first.
 std::string tensor_text(std::string_view name, std::string_view worker);
