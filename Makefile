@@ -10,6 +10,9 @@ test:
 
 bench: setup
 	@tools/venv original
+	@tools/venv tensorflow
+	@tools/venv tensorflow-2.15
+	@tools/install_package tensorflow tensorflow-2.15
 	@benchmarks/run
 
 check: setup

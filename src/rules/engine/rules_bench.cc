@@ -22,11 +22,12 @@ using Given = std::map<std::string, std::string>;
 constexpr int kTensors = 100;
 constexpr int kWorkers = 2;
 constexpr int kStepsBefore = 3;  // that some rules compare with
+constexpr int kRows = 64, kUnits = 64;
 
 // Statistics for which no rule fires; `scale` makes those of two steps differ.
 TensorStatistics healthy(double scale) {
   TensorStatistics statistics;
-  statistics.count = 4096;
+  statistics.count = kRows * kUnits;
   statistics.zeros = 3;
   statistics.min = 0;
   statistics.max = 0.5 * scale;
@@ -45,6 +46,7 @@ StepBuilder one_step(const std::string& kind, double scale) {
       step.with_statistics(
               "gradient/ResNet_layer4.1.conv" + std::to_string(i) + kind,
               healthy(scale))
+          .of_shape({kRows, kUnits})
           .from_worker("worker_" + std::to_string(worker));
     }
   }
