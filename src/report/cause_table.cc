@@ -44,6 +44,7 @@ constexpr Kinds kUndefined = {"log of", "division by 0", "undefined power",
                               "overflow of", "mean of no"};
 constexpr Kinds kWrongSign = {"the wrong sign"};
 constexpr Kinds kHighStart = {"far above a guess"};
+constexpr Kinds kFixedStatistics = {"running statistics that do not change"};
 constexpr Kinds kWholeModel = {"the whole model"};
 constexpr Kinds kDeadAtOnce = {"dead from the first step on"};
 constexpr Kinds kDeadLater = {"dead after updates"};
@@ -266,6 +267,9 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::wiring,
      .finding = {"WrongMode", kWholeModel},
      .explains_all_later = true},
+    {.stage = Stage::wiring,
+     .finding = {"NormalizationTrouble", kFixedStatistics},
+     .effects = kByEvaluationScale},
     {.stage = Stage::wiring,
      .finding = {"LossInput", kWrongValues},
      .effects = kByWrongValues},

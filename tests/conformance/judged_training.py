@@ -33,6 +33,7 @@ RULES = {
     "MixedPrecision": {},
     "NLPSequenceRatio": {"tensor_regex": "^tokens$"},
     "NoGeneralization": {"patience": "2"},
+    "NormalizationTrouble": {"num_steps": "4"},
     "Overfit": {},
     "Overtraining": {"patience_train": "2", "patience_validation": "2"},
     "ParametersNotTrained": {"num_steps": "4"},

@@ -110,6 +110,14 @@ few_inputs = inputs_of(torch.randint(0, 5, (64,)))
 """,
         },
     ),
+    "NormalizationTrouble": (
+        "a batch normalization with the momentum 0",
+        EVALUATED
+        | {
+            "model": "nn.Sequential(nn.Linear(12, 32), nn.BatchNorm1d(32, momentum=0), nn.ReLU(), "
+            "nn.Linear(32, 5))",
+        },
+    ),
     "Overfit": (
         "forty samples, of which ten have a wrong label",
         EVALUATED

@@ -81,7 +81,39 @@ print("[]")
     )
     run(tmp_path, script)
     facts = [each.facts.training_sets for each in read(tmp_path).facts()]
-    assert facts == ([told] if told else [])
+    assert facts == [told or []]
+
+
+@pytest.mark.parametrize(
+    ("given", "is_told"),
+    [
+        ('{"objective": "binary:logistic"}', True),
+        ('{"objective": "multi:softprob", "num_class": 2}', True),
+        ('{"objective": "binary:logistic", "scale_pos_weight": 8}', False),
+        ('{"objective": "reg:squarederror"}', False),
+    ],
+)
+def test_the_labels_of_a_classification_are_counted(tmp_path, given, is_told):
+    script = (
+        DATA.replace("> 0.5", "> 0.9") + f"xgboost.train({given}, dtrain, 4); print(y.tolist())"
+    )
+    labels, _ = run(tmp_path, script)
+    facts = read(tmp_path).facts()
+    if not is_told:
+        assert facts == []
+        return
+    (loss,) = facts[0].facts.losses
+    targets = loss.input.targets
+    counts = np.bincount(labels[:40])
+    assert (targets.labels, targets.classes) == (40, 2)
+    assert (targets.smallest_class, targets.largest_class) == (counts.min(), counts.max())
+    assert loss.kind == json.loads(given)["objective"]
+
+
+def test_weighted_rows_are_not_counted(tmp_path):
+    script = DATA + "dtrain.set_weight(1.0 + y[:40]); xgboost.train(params, dtrain, 4); print([])"
+    run(tmp_path, script)
+    assert read(tmp_path).facts() == []
 
 
 def test_a_script_that_imports_smdebug_before_xgboost_is_recorded(tmp_path):

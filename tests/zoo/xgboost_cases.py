@@ -180,6 +180,7 @@ FAULTS = (
         ("ClassImbalance",),
         ("cancer_trees",),
         _imbalanced,
+        named_by=("ClassImbalance: a class is larger", "LabelsAndInputs: a rare class"),
     ),
     Fault(
         "overfitting trees",

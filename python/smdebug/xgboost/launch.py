@@ -26,6 +26,7 @@ from smdebug.log import get_logger
 from smdebug.save_config import SaveConfig
 from smdebug.xgboost import hyperparameters
 from smdebug.xgboost.hook import Hook
+from smdebug.xgboost.label_facts import label_facts
 from smdebug.xgboost.metric_series import MetricSeries
 
 _logger = get_logger()
@@ -74,8 +75,9 @@ class LaunchedHook(Hook):
         others = [matrix for matrix, _ in evals if matrix is not dtrain]
         # xgboost.sklearn evaluates the matrix of fit itself where eval_set has the same objects.
         same = [name for matrix, name in evals if matrix is dtrain and name != "train"]
-        if same:
-            self._session.set_facts(_core.RunFacts(training_sets=same))
+        losses = label_facts(model, dtrain)
+        if same or losses:
+            self._session.set_facts(_core.RunFacts(training_sets=same, losses=losses))
         last = others[-1] if others else None
         if last is not None and self.most_predictions is not None:
             if last.num_row() * _outputs(model) > self.most_predictions:

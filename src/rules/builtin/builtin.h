@@ -28,6 +28,7 @@ extern const RuleFactory kLossNotDecreasing;
 extern const RuleFactory kMixedPrecision;
 extern const RuleFactory kNLPSequenceRatio;
 extern const RuleFactory kNoGeneralization;
+extern const RuleFactory kNormalizationTrouble;
 extern const RuleFactory kOverfit;
 extern const RuleFactory kOvertraining;
 extern const RuleFactory kParametersNotTrained;

@@ -427,6 +427,12 @@ bool has_numbers(const DataFacts& data) {
   return data.deviation || data.labels > 0;
 }
 
+// Whether the labels are those of all rows: the loss is an objective of XGBoost,
+// such as "binary:logistic", which sees them in each round.
+bool has_all_rows(const LossInputFacts& loss) {
+  return loss.function.find(':') != std::string::npos;
+}
+
 // The tensors of which something is unknown, for a message.
 class UnknownData {
  public:
@@ -439,7 +445,7 @@ class UnknownData {
     for (const LossFacts& loss : facts.losses) {
       const std::string name = "the targets of " + loss.tensor;
       if (loss.input && loss.input->targets) {
-        add(*loss.input->targets, name);
+        if (!has_all_rows(*loss.input)) add(*loss.input->targets, name);
       } else {
         unmeasured_.push_back(name);
       }
@@ -577,7 +583,7 @@ class LabelsAndInputs : public Rule {
         return describe(not_finite(targets, DataFault::targets_not_finite),
                         loss.tensor, worker);
       }
-      if (!is_measured(targets)) continue;
+      if (!is_measured(targets, has_all_rows(*loss.input))) continue;
       if (auto found =
               take(target_fault(*loss.input, facts.inputs, thresholds_),
                    loss.tensor, worker)) {
@@ -587,10 +593,10 @@ class LabelsAndInputs : public Rule {
     return std::nullopt;
   }
 
-  bool is_measured(const DataFacts& data) {
+  bool is_measured(const DataFacts& data, bool is_complete = false) {
     if (!has_numbers(data)) return false;
     most_steps_ = std::max(most_steps_, data.steps);
-    if (data.steps < thresholds_.num_steps) return false;
+    if (data.steps < thresholds_.num_steps && !is_complete) return false;
     count_judged();
     return true;
   }

@@ -67,6 +67,20 @@ RunFacts facts_of_data(const DataFacts& input, const LossInputFacts& loss) {
   return facts;
 }
 
+// The labels of trees, which were counted once.
+LossInputFacts labels_of_trees(std::uint64_t largest, std::uint64_t smallest) {
+  LossInputFacts loss;
+  loss.function = "binary:logistic";
+  loss.shape = {400, 1};
+  loss.targets.emplace();
+  loss.targets->steps = 1;
+  loss.targets->labels = largest + smallest;
+  loss.targets->classes = 2;
+  loss.targets->largest_class = largest;
+  loss.targets->smallest_class = smallest;
+  return loss;
+}
+
 // The verdict on a run of 60 steps, whose facts are known at step 40.
 Verdict verdict_on(const DataFacts& input, const LossInputFacts& loss) {
   RuleHarness rule("LabelsAndInputs");
@@ -205,6 +219,24 @@ TEST(LabelsAndInputs, PassesAConstantInputBesideAnother) {
     RuleHarness rule("LabelsAndInputs");
     EXPECT_EQ(rule.fires_with(10, {facts}), -1);
     EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
+  }
+}
+
+TEST(LabelsAndInputs, JudgesTheLabelsOfTreesThoughTheyAreCountedOnce) {
+  RunFacts facts;
+  facts.losses = {{"binary:logistic", "binary:logistic", "", {}, {}}};
+  for (const std::uint64_t smallest : {20, 60}) {
+    facts.losses[0].input = labels_of_trees(360, smallest);
+    RuleHarness rule("LabelsAndInputs");
+    EXPECT_EQ(rule.fires_with(10, {facts}), -1);
+    const bool is_rare = smallest < 36;
+    EXPECT_EQ(rule.finish().status == RuleStatus::issues_found, is_rare);
+    if (!is_rare) continue;
+    EXPECT_EQ(rule.verdict().severity, Severity::advice);
+    EXPECT_EQ(rule.verdict().message,
+              "the labels of binary:logistic: of 380 labels in 1 saved step, "
+              "the most frequent class has 360 and the least frequent of 2 has "
+              "20");
   }
 }
 
