@@ -998,7 +998,7 @@ class OptimizerFacts:
 class ModuleFacts:
     """The facts of a module or a layer."""
 
-    def __init__(self, path: str, kind: str, *, is_training: bool | None = None, settings: Mapping[str, float] = {}) -> None: ...
+    def __init__(self, path: str, kind: str, *, is_training: bool | None = None, settings: Mapping[str, float] = {}, input_shape: Sequence[int] = []) -> None: ...
 
     @property
     def path(self) -> str: ...
@@ -1011,6 +1011,9 @@ class ModuleFacts:
 
     @property
     def settings(self) -> dict[str, float]: ...
+
+    @property
+    def input_shape(self) -> list[int]: ...
 
 class DataFacts:
     """

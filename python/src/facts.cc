@@ -102,16 +102,20 @@ void bind_module(nb::module_& m) {
       .def(
           "__init__",
           [](ModuleFacts* self, std::string path, std::string kind,
-             std::optional<bool> is_training, Settings settings) {
-            new (self) ModuleFacts{std::move(path), std::move(kind),
-                                   is_training, std::move(settings)};
+             std::optional<bool> is_training, Settings settings,
+             std::vector<std::int64_t> input_shape) {
+            new (self)
+                ModuleFacts{std::move(path), std::move(kind), is_training,
+                            std::move(settings), std::move(input_shape)};
           },
           "path"_a, "kind"_a, nb::kw_only(),
-          "is_training"_a.none() = nb::none(), "settings"_a = Settings())
+          "is_training"_a.none() = nb::none(), "settings"_a = Settings(),
+          "input_shape"_a = std::vector<std::int64_t>())
       .def_ro("path", &ModuleFacts::path)
       .def_ro("kind", &ModuleFacts::kind)
       .def_ro("is_training", &ModuleFacts::is_training)
-      .def_ro("settings", &ModuleFacts::settings);
+      .def_ro("settings", &ModuleFacts::settings)
+      .def_ro("input_shape", &ModuleFacts::input_shape);
 }
 
 void bind_data(nb::module_& m) {

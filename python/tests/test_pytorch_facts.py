@@ -154,8 +154,8 @@ def test_the_dropout_inside_of_a_layer_is_one_of_its_settings(out_dir):
     step(model, torch.optim.SGD(model.parameters(), lr=0.1))
     hook.close()
     settings = {each.path: each.settings for each in facts_of(out_dir).modules}
-    assert settings["rnn"] == {"dropout": 0.25}
-    assert settings["attention"] == {"dropout": 0.5}
+    assert settings["rnn"] == {"dropout": 0.25, "batch_first": 0}
+    assert settings["attention"] == {"dropout": 0.5, "batch_first": 0}
     assert settings["head"] == {}
 
 

@@ -64,10 +64,13 @@ Json to_json(const OptimizerFacts& optimizer) {
 }
 
 Json to_json(const ModuleFacts& module) {
-  return Json::Object{{"path", module.path},
-                      {"kind", module.kind},
-                      {"training", Json(module.is_training)},
-                      {"settings", settings_json(module.settings)}};
+  Json json = Json::Object{{"path", module.path},
+                           {"kind", module.kind},
+                           {"training", Json(module.is_training)},
+                           {"settings", settings_json(module.settings)}};
+  if (!module.input_shape.empty())
+    json["input_shape"] = shape_json(module.input_shape);
+  return json;
 }
 
 Json to_json(const DataFacts& data) {
@@ -261,6 +264,9 @@ Status parse_into(const Json& json, ModuleFacts& module) {
   SMD_TRY(module.path, json.string_at("path"));
   SMD_TRY(module.kind, json.string_at("kind"));
   SMD_TRY(module.settings, settings_at(json));
+  if (json.find("input_shape") != nullptr) {
+    SMD_TRY(module.input_shape, shape_at(json, "input_shape"));
+  }
   const Json* mode = json.find("training");
   if (mode == nullptr || mode->is_null()) return {};
   SMD_TRY(module.is_training, json.bool_at("training"));

@@ -31,7 +31,8 @@ RunFacts facts_of_all_kinds() {
        {{0, 0, {}}, {3, 1, {{"learning_rate", 0.1}, {"momentum", 0}}}},
        true}};
   facts.modules = {{"Net", "Net", std::nullopt, {}},
-                   {"Net_drop", "Dropout", false, {{"p", 0.5}}}};
+                   {"Net_drop", "Dropout", false, {{"p", 0.5}}},
+                   {"rnn", "GRU", true, {{"batch_first", 0}}, {32, 20, 8}}};
   facts.training_sets = {"validation_0"};
   LossInputFacts input;
   input.function = "mse_loss";

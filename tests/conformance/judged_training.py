@@ -31,6 +31,7 @@ RULES = {
     "LossInput": {},
     "LossNotDecreasing": {"num_steps": "2"},
     "MixedPrecision": {},
+    "MixedSamples": {},
     "NLPSequenceRatio": {"tensor_regex": "^tokens$"},
     "NoGeneralization": {"patience": "2"},
     "NormalizationTrouble": {"num_steps": "4"},

@@ -33,5 +33,6 @@ def test_every_name_in_code_that_looks_like_a_parameter_is_one():
     known = {row["name"] for rule in rules.values() for row in rule["parameters"]}
     assignments = re.findall(r"`(\w+)=[^`]*`", "".join(sections().values()))
     assert len(assignments) > 5
-    elsewhere = {"activation", "from_logits", "training", "grow_policy"}  # of Keras and XGBoost
+    # Of Keras, XGBoost and PyTorch.
+    elsewhere = {"activation", "from_logits", "training", "grow_policy", "batch_first"}
     assert set(assignments) - known <= elsewhere

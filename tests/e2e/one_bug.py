@@ -99,6 +99,21 @@ BUGS = {
             "scaler.step(optimizer); scaler.update()",
         },
     ),
+    "MixedSamples": (
+        "an LSTM without batch_first=True",
+        {
+            "model": """None
+class Classifier(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(3, 16)
+        self.head = nn.Linear(16, 5)
+    def forward(self, rows):
+        return self.head(self.lstm(rows)[0][:, -1])
+model = Classifier()""",
+            "inputs": "inputs_of(labels).view(32, 4, 3)",
+        },
+    ),
     "NoGeneralization": (
         "labels that were shuffled apart from their inputs",
         EVALUATED
@@ -114,8 +129,10 @@ few_inputs = inputs_of(torch.randint(0, 5, (64,)))
         "a batch normalization with the momentum 0",
         EVALUATED
         | {
-            "model": "nn.Sequential(nn.Linear(12, 32), nn.BatchNorm1d(32, momentum=0), nn.ReLU(), "
-            "nn.Linear(32, 5))",
+            "model": "nn.Sequential(nn.Linear(12, 32), nn.BatchNorm1d(32, momentum=0), nn.ReLU(),\n"
+            "    nn.Linear(32, 5))",
+            "labels": RIGHT["labels"],
+            "inputs": RIGHT["inputs"],
         },
     ),
     "Overfit": (

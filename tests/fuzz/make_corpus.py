@@ -392,6 +392,12 @@ FACTS_FILES = {
     "setting_1e400": facts(
         modules=[{"path": "d", "kind": "D", "training": False, "settings": {"p": 10**400}}]
     ),
+    "module_input_shape": facts(
+        modules=[facts()["modules"][0] | {"kind": "LSTM", "input_shape": [32, 20, 8]}]
+    ),
+    "module_input_shape_below_zero": facts(
+        modules=[facts()["modules"][0] | {"input_shape": [32, -1]}]
+    ),
     "name_with_nul_and_escape": facts(
         modules=[{"path": "a\0b\x1b[2J", "kind": "\u00e4", "training": True, "settings": {}}]
     ),

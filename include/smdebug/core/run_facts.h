@@ -68,9 +68,12 @@ struct ModuleFacts {
   std::string path;                 // "encoder.norm"; of a root its name: "Net"
   std::string kind;                 // "BatchNorm2d"
   std::optional<bool> is_training;  // its mode, in a step with an update
-  // "p" of a dropout; "dropout" of a recurrent or attention layer; "eps",
-  // "momentum" and others of a normalization.
+  // "p" of a dropout; "dropout" and "batch_first" of a recurrent or attention
+  // layer; "eps", "momentum" and others of a normalization.
   std::map<std::string, double> settings;
+  // Of the first input of a recurrent or attention layer in its first call that
+  // trained; empty: unknown.
+  std::vector<std::int64_t> input_shape = {};
 
   friend bool operator==(const ModuleFacts&, const ModuleFacts&) = default;
 };

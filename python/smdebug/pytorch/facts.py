@@ -24,6 +24,7 @@ from smdebug.pytorch.loop_notes import LoopNotes
 from smdebug.pytorch.loss_inputs import LossInputs
 from smdebug.pytorch.model_inputs import ModelInputs
 from smdebug.pytorch.private_names import is_loss
+from smdebug.pytorch.sequence_inputs import SEQUENCE_LAYERS, SequenceInputs
 from smdebug.pytorch.shards import class_name
 
 if TYPE_CHECKING:
@@ -44,11 +45,9 @@ _NORMALIZATIONS = (
     *(nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d),
     *(nn.LayerNorm, nn.GroupNorm, nn.RMSNorm),
 )
-# Modules that apply dropout themselves.
-_WITH_DROPOUT = (nn.RNNBase, nn.MultiheadAttention)
 # The attributes of a module that are facts.
 _DROPOUT_SETTINGS = ("p",)
-_WITH_DROPOUT_SETTINGS = ("dropout",)
+_SEQUENCE_SETTINGS = ("dropout", "batch_first")  # such a layer applies dropout itself
 _NORMALIZATION_SETTINGS = ("eps", "momentum", "num_groups", "track_running_stats")
 # The keys of an optimizer's group that are facts -> their names.
 _GROUP_SETTINGS = {
@@ -92,6 +91,7 @@ class FactsReport:
         self._reported: _core.RunFacts | None = None
         self.loss_inputs: LossInputs = LossInputs()
         self.model_inputs: ModelInputs = ModelInputs()
+        self._sequence_inputs = SequenceInputs()
         self.loop: LoopNotes = LoopNotes()
         self._data_version = 0  # of the three when they were described last
 
@@ -120,6 +120,7 @@ class FactsReport:
         """Removes all hooks."""
         self._remove_hook()
         self._kept_gradients.close()
+        self._sequence_inputs.close()
 
     def note(self, optimizer: Any) -> None:
         """Notes that an optimizer has acted, and what it has updated."""
@@ -158,6 +159,7 @@ class FactsReport:
         """Notes the inputs of a call of a root in a saved step."""
         step = self._session.step[0]
         self.model_inputs.note_call(root, arguments, step)
+        self._sequence_inputs.watch(root)
         self.loss_inputs.note_model(arguments, keywords, step)
         self.loop.note_call(root)
 
@@ -254,6 +256,7 @@ class FactsReport:
             for parameter in group["params"]
         }
         ours = self._ours()
+        self._sequence_inputs.close()
         return _core.RunFacts(
             parameters=self._parameters(positions),
             optimizers=[
@@ -300,6 +303,7 @@ class FactsReport:
                 encodable(class_name(module)),
                 is_training=module.training,
                 settings=_settings(module),
+                input_shape=self._sequence_inputs.shape_of(module),
             )
             for module, path in self._modules.items()
         ]
@@ -382,8 +386,8 @@ def _optimizer_facts(
 def _settings(module: nn.Module) -> dict[str, float]:
     if isinstance(module, _DROPOUTS):
         names = _DROPOUT_SETTINGS
-    elif isinstance(module, _WITH_DROPOUT):
-        names = _WITH_DROPOUT_SETTINGS
+    elif isinstance(module, SEQUENCE_LAYERS):
+        names = _SEQUENCE_SETTINGS
     elif isinstance(module, _NORMALIZATIONS):
         names = _NORMALIZATION_SETTINGS
     else:

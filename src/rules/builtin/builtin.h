@@ -26,6 +26,7 @@ extern const RuleFactory kLearningRate;
 extern const RuleFactory kLossInput;
 extern const RuleFactory kLossNotDecreasing;
 extern const RuleFactory kMixedPrecision;
+extern const RuleFactory kMixedSamples;
 extern const RuleFactory kNLPSequenceRatio;
 extern const RuleFactory kNoGeneralization;
 extern const RuleFactory kNormalizationTrouble;

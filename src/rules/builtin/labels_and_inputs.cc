@@ -427,8 +427,8 @@ bool has_numbers(const DataFacts& data) {
   return data.deviation || data.labels > 0;
 }
 
-// Whether the labels are those of all rows: the loss is an objective of XGBoost,
-// such as "binary:logistic", which sees them in each round.
+// Whether the labels are those of all rows: the loss is an objective of
+// XGBoost, such as "binary:logistic", which sees them in each round.
 bool has_all_rows(const LossInputFacts& loss) {
   return loss.function.find(':') != std::string::npos;
 }
