@@ -83,6 +83,20 @@ def _zero_weights(training):
     training.on_model.append(fill)
 
 
+def _evaluates_other_numbers(training):
+    task = training.task
+    training.task = dataclasses.replace(task, test_x=0.3 * task.test_x + 0.4)
+
+
+def _fixed_statistics(training):
+    def fix(model):
+        for module in model.modules():
+            if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
+                module.momentum = 0.0
+
+    training.on_model.append(fix)
+
+
 class LogOfShares(nn.NLLLoss):
     """The negative logarithm of the right class' share of all positive scores."""
 
@@ -166,11 +180,29 @@ def _flat_targets(training):
     training.task.train_y = training.task.train_y.squeeze(1)
 
 
+def _two_labels(training):
+    task = training.task
+    one, other = (
+        nn.functional.one_hot((task.train_y + shift) % task.classes, task.classes)
+        for shift in (0, 1)
+    )
+    task.train_y = (one + other).float()
+
+
 def _sorted(training):
     task = training.task
     order = task.train_y.argsort(stable=True)
     task.train_x, task.train_y = task.train_x[order], task.train_y[order]
     training.batches = lambda: _in_order(training)
+
+
+def _sorted_in_large_batches(training):
+    training.batch = 200
+    _sorted(training)
+
+
+def _samples_for_steps(training):
+    training.on_model.append(lambda model: setattr(model.gru, "batch_first", False))
 
 
 def _in_order(training):
@@ -316,6 +348,14 @@ FAULTS = (
         _keeps_gradients,
         named_by=("GradientsNotCleared",),
         hinted_by=("LossNotDecreasing: the loss rises",),
+    ),
+    Fault(
+        "evaluation without normalization",
+        "the test set has the numbers from before the normalization of the training set",
+        ("LabelsAndInputs",),
+        ("perceptron", "plain_convolutions", "regression"),
+        _evaluates_other_numbers,
+        named_by=("LabelsAndInputs: evaluation inputs",),
     ),
     Fault(
         "learning rate too high",
@@ -489,6 +529,14 @@ FAULTS = (
         _flat_targets,
     ),
     Fault(
+        "several labels per sample",
+        "targets with two ones in each row, for a loss that expects one class",
+        ("LossInput",),
+        ("perceptron", "recurrent", "transformer"),
+        _two_labels,
+        named_by=("LossInput: rows of targets",),
+    ),
+    Fault(
         "sorted labels",
         "the samples are sorted by class and not shuffled",
         ("LabelsAndInputs",),
@@ -497,11 +545,34 @@ FAULTS = (
         named_by=("LabelsAndInputs: sorted labels", "LabelsAndInputs: labels of one class"),
     ),
     Fault(
+        "sorted labels of small classes",
+        "the samples are sorted by class, and a batch is larger than a class",
+        ("LabelsAndInputs",),
+        ("perceptron", "transformer", "text"),
+        _sorted_in_large_batches,
+        named_by=("LabelsAndInputs: sorted labels", "LabelsAndInputs: labels of one class"),
+    ),
+    Fault(
+        "samples taken for steps",
+        "a recurrent layer without batch_first=True, for inputs with the samples first",
+        ("MixedSamples",),
+        ("recurrent",),
+        _samples_for_steps,
+    ),
+    Fault(
         "stays in evaluation mode",
         "model.train() is not called again after the first evaluation",
         ("WrongMode",),
         ("convolutions", "dropout"),
         _stays_in_evaluation,
+    ),
+    Fault(
+        "statistics that do not change",
+        "batch normalizations with the momentum 0",
+        ("NormalizationTrouble",),
+        ("convolutions",),
+        _fixed_statistics,
+        named_by=("NormalizationTrouble: do not change",),
     ),
     Fault(
         "missing values",
