@@ -242,8 +242,8 @@ class Overfit : public Rule {
     if (is_new_best) course.best = mean;
     const bool is_high = ratio > ratio_threshold_;
     const double rise = (mean - *course.best) / *course.best;
-    const bool has_risen =
-        rise_threshold_ > 0 && rise > rise_threshold_ && ratio > kRatioOfRise;
+    const bool has_risen = rise_threshold_ > 0 && *course.best > 0 &&
+                           rise > rise_threshold_ && ratio > kRatioOfRise;
     const bool passes = passes_new_best_ && is_new_best;
     if ((is_high || has_risen) && !passes) {
       if (++course.exceeded == 1) course.exceeded_since = one.last.step;
