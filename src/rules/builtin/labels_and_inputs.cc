@@ -24,9 +24,9 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin.h"
-#include "rules/engine/coming_facts.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
+#include "rules/measures/facts_rule.h"
 
 namespace smdebug {
 namespace {
@@ -485,7 +485,7 @@ class UnknownData {
   std::vector<std::string> unscaled_;
 };
 
-class LabelsAndInputs : public Rule {
+class LabelsAndInputs : public FactsRule {
  public:
   explicit LabelsAndInputs(const Parameters& parameters) {
     thresholds_.num_steps =
@@ -494,23 +494,8 @@ class LabelsAndInputs : public Rule {
     thresholds_.feature_ratio = parameters.real("feature_ratio");
   }
 
-  // Facts need no tensor; requesting losses ensures that steps are saved.
-  RuleNeeds needs() const override {
-    return {{{.collections = {"losses"}, .regexes = {}}}};
-  }
-
-  void on_facts(std::string_view worker, const RunFacts& facts) override {
-    coming_[std::string(worker)].add(facts);
-  }
-
-  Outcome on_step(const RuleStep& step) override {
-    if (step.step.global == last_.global) return no_finding();
-    last_ = step.step;
-    return judge_until(last_.global);
-  }
-
   Outcome finish() override {
-    if (auto found = judge_until(last_.global + 1)) return found;
+    if (auto found = judge_rest()) return found;
     if (advice_) return advice_;
     if (has_judged()) return no_finding();
     if (most_steps_ == 0) {
@@ -539,18 +524,9 @@ class LabelsAndInputs : public Rule {
   }
 
  private:
-  // Takes the facts of the steps before `step`, and judges them.
-  std::optional<Finding> judge_until(Step step) {
-    for (auto& [worker, coming] : coming_) {
-      while (const auto facts = coming.take_before(step)) {
-        if (auto found = judge(*facts, worker)) return found;
-      }
-    }
-    return std::nullopt;
-  }
-
   // Returns what cannot be meant, and keeps advice for the end.
-  std::optional<Finding> judge(const RunFacts& facts, std::string_view worker) {
+  std::optional<Finding> judge(const RunFacts& facts,
+                               std::string_view worker) override {
     missing_[std::string(worker)] =
         UnknownData(facts, thresholds_.num_steps).text();
     for (const DataFacts& input : facts.inputs) {
@@ -621,7 +597,7 @@ class LabelsAndInputs : public Rule {
     Evidence& evidence = finding.evidence.emplace_back();
     evidence.tensor = tensor;
     evidence.worker = worker;
-    evidence.step = last_;
+    evidence.step = last_step();
     evidence.quantity = found.quantity;
     evidence.value = found.value;
     evidence.relation = found.relation;
@@ -630,8 +606,6 @@ class LabelsAndInputs : public Rule {
   }
 
   Thresholds thresholds_;
-  std::map<std::string, ComingFacts, std::less<>> coming_;  // by worker
-  StepId last_;
   std::map<std::string, std::string, std::less<>> missing_;  // by worker
   std::uint64_t most_steps_ = 0;  // in which data were measured
   std::optional<Finding> advice_;

@@ -25,9 +25,9 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin.h"
-#include "rules/engine/coming_facts.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
+#include "rules/measures/facts_rule.h"
 
 namespace smdebug {
 namespace {
@@ -424,29 +424,14 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
   return "";
 }
 
-class LossInput : public Rule {
+class LossInput : public FactsRule {
  public:
   explicit LossInput(const Parameters& parameters)
       : num_steps_(
             static_cast<std::uint64_t>(parameters.integer("num_steps"))) {}
 
-  // Facts need no tensor; requesting losses ensures that steps are saved.
-  RuleNeeds needs() const override {
-    return {{{.collections = {"losses"}, .regexes = {}}}};
-  }
-
-  void on_facts(std::string_view worker, const RunFacts& facts) override {
-    coming_[std::string(worker)].add(facts);
-  }
-
-  Outcome on_step(const RuleStep& step) override {
-    if (step.step.global == last_.global) return no_finding();
-    last_ = step.step;
-    return judge_until(last_.global);
-  }
-
   Outcome finish() override {
-    if (auto found = judge_until(last_.global + 1)) return found;
+    if (auto found = judge_rest()) return found;
     if (has_judged()) return no_finding();
     if (most_steps_ == 0) {
       return Error{Error::Code::unsupported,
@@ -473,17 +458,8 @@ class LossInput : public Rule {
   }
 
  private:
-  // Takes the facts of the steps before `step`, and judges them.
-  std::optional<Finding> judge_until(Step step) {
-    for (auto& [worker, coming] : coming_) {
-      while (const auto facts = coming.take_before(step)) {
-        if (auto found = judge(*facts, worker)) return found;
-      }
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Finding> judge(const RunFacts& facts, std::string_view worker) {
+  std::optional<Finding> judge(const RunFacts& facts,
+                               std::string_view worker) override {
     if (const auto& operation = facts.loop.not_finite_by) {
       if (const Advice* advice = advice_on(*operation)) {
         count_judged();
@@ -525,12 +501,12 @@ class LossInput : public Rule {
     finding.message = fmt::format(
         "{}: {} {}, in each of {}, at {}", tensor_text(loss.tensor, worker),
         loss.kind, fault_text(fault, *loss.input),
-        count_text(loss.input->steps, "saved step"), step_text(last_));
+        count_text(loss.input->steps, "saved step"), step_text(last_step()));
     set_advice(finding, kAdvice[static_cast<std::size_t>(fault)]);
     Evidence& evidence = finding.evidence.emplace_back();
     evidence.tensor = loss.tensor;
     evidence.worker = worker;
-    evidence.step = last_;
+    evidence.step = last_step();
     evidence.quantity = "saved steps with this input";
     evidence.value = static_cast<double>(loss.input->steps);
     evidence.relation = ">=";
@@ -545,7 +521,7 @@ class LossInput : public Rule {
     evidence.tensor =
         facts.losses.empty() ? "loss_output_0" : facts.losses[0].tensor;
     evidence.worker = worker;
-    evidence.step = last_;
+    evidence.step = last_step();
     evidence.quantity = "elements of the argument";
     evidence.value = static_cast<double>(operation.elements);
     evidence.relation = ">";
@@ -564,8 +540,6 @@ class LossInput : public Rule {
   }
 
   std::uint64_t num_steps_;
-  std::map<std::string, ComingFacts, std::less<>> coming_;  // by worker
-  StepId last_;
   // By worker: the losses of which nothing is known.
   std::map<std::string, std::vector<std::string>, std::less<>> unmeasured_;
   std::uint64_t most_steps_ = 0;  // in which a loss was measured

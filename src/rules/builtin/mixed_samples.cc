@@ -8,16 +8,15 @@
 // number. The original has no such rule.
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "base/strings.h"
 #include "rules/builtin/builtin.h"
-#include "rules/engine/coming_facts.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
+#include "rules/measures/facts_rule.h"
 
 namespace smdebug {
 namespace {
@@ -82,27 +81,12 @@ std::int64_t samples_of(const RunFacts& facts) {
   return rows.size() == 1 ? *rows.begin() : 0;
 }
 
-class MixedSamples : public Rule {
+class MixedSamples : public FactsRule {
  public:
   explicit MixedSamples(const Parameters&) {}
 
-  // Facts need no tensor; requesting losses ensures that steps are saved.
-  RuleNeeds needs() const override {
-    return {{{.collections = {"losses"}, .regexes = {}}}};
-  }
-
-  void on_facts(std::string_view worker, const RunFacts& facts) override {
-    coming_[std::string(worker)].add(facts);
-  }
-
-  Outcome on_step(const RuleStep& step) override {
-    if (step.step.global == last_.global) return no_finding();
-    last_ = step.step;
-    return judge_until(last_.global);
-  }
-
   Outcome finish() override {
-    if (auto found = judge_until(last_.global + 1)) return found;
+    if (auto found = judge_rest()) return found;
     if (has_judged()) return no_finding();
     return Error{
         Error::Code::unsupported,
@@ -115,16 +99,8 @@ class MixedSamples : public Rule {
   }
 
  private:
-  std::optional<Finding> judge_until(Step step) {
-    for (auto& [worker, coming] : coming_) {
-      while (const auto facts = coming.take_before(step)) {
-        if (auto found = judge(*facts, worker)) return found;
-      }
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Finding> judge(const RunFacts& facts, std::string_view worker) {
+  std::optional<Finding> judge(const RunFacts& facts,
+                               std::string_view worker) override {
     const std::vector<Layer> layers = layers_of(facts);
     has_layers_ |= !layers.empty();
     const std::int64_t samples = samples_of(facts);
@@ -155,12 +131,12 @@ class MixedSamples : public Rule {
         others == 0
             ? ""
             : fmt::format(", as does {}", count_text(others, "further layer")),
-        step_text(last_));
+        step_text(last_step()));
     set_advice(finding, kAdvice[layer.is_batch_first ? 1 : 0]);
     Evidence& evidence = finding.evidence.emplace_back();
     evidence.tensor = module.path;
     evidence.worker = worker;
-    evidence.step = last_;
+    evidence.step = last_step();
     evidence.quantity = "samples in the input as the layer takes it";
     evidence.value = static_cast<double>(layer.samples());
     evidence.relation = layer.samples() < samples ? "<" : ">";
@@ -168,8 +144,6 @@ class MixedSamples : public Rule {
     return finding;
   }
 
-  std::map<std::string, ComingFacts, std::less<>> coming_;  // by worker
-  StepId last_;
   bool has_layers_ = false;
 };
 

@@ -266,26 +266,28 @@ class Overfit : public Rule {
         finding->evidence,
         [&](const Evidence& other) { return other.value >= evidence.value; });
     finding->evidence.push_back(std::move(evidence));
-    if (is_worst) describe(one, course, is_high, before, *finding);
+    if (is_worst) {
+      describe(one, course, is_high ? std::nullopt : std::optional(rise),
+               before, *finding);
+    }
   }
 
-  // `is_high`: by its ratio; else, the validation loss has risen.
-  void describe(const Evaluation& one, const Course& course, bool is_high,
-                std::optional<double> before, Finding& finding) const {
-    const double mean = one.validation.mean;
-    finding.message =
-        fmt::format("{}: the mean validation loss {:.4g} up to {} is ",
-                    one.last.tensor, mean, step_text(one.last.step));
-    if (!is_high) {
+  // `rise`: that of the validation loss; none: its ratio is too high.
+  void describe(const Evaluation& one, const Course& course,
+                std::optional<double> rise, std::optional<double> before,
+                Finding& finding) const {
+    finding.message = fmt::format(
+        "{}: the mean validation loss {:.4g} up to {} is ", one.last.tensor,
+        one.validation.mean, step_text(one.last.step));
+    if (rise) {
       finding.message +=
           fmt::format("{} the lowest so far (allowed: up to {}) and ",
-                      excess_text((mean - *course.best) / *course.best),
-                      percent_text(rise_threshold_));
+                      excess_text(*rise), percent_text(rise_threshold_));
     }
     finding.message +=
         fmt::format("{} the mean training loss {:.4g}",
                     excess_text(*course.before), one.training.mean);
-    if (is_high) {
+    if (!rise) {
       finding.message +=
           fmt::format(" (allowed: up to {})", percent_text(ratio_threshold_));
     }
