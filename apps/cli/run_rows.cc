@@ -89,17 +89,13 @@ void add_last_steps(const std::string& run, const Console& console,
   }
 }
 
-void add_problem(const std::string& problem, RunRow& row) {
-  row.problem += (row.problem.empty() ? "" : "; ") + problem;
-}
-
 // Parts that were removed hide steps that `progress.json` counts.
 void add_damage(const std::string& run, const Console& console, RunRow& row) {
   const auto trial = open_run(run, console);
   if (!trial) return;
   const std::vector<Damage> damage = (*trial)->damage();
   if (damage.empty()) return;
-  add_problem(damage.front().key + ": " + damage.front().what, row);
+  row.add_problem(damage.front().key + ": " + damage.front().what);
 }
 
 // The damage of a run may name it already.
@@ -107,7 +103,7 @@ void add_refused_writer(const Storage& storage, RunRow& row) {
   const auto refused = find_refused_writer(storage);
   if (!refused || !*refused || row.problem.find(**refused) != std::string::npos)
     return;
-  add_problem(**refused, row);
+  row.add_problem(**refused);
 }
 
 Result<RunRow> read_quickly(const std::string& run, const Storage& storage,
@@ -159,7 +155,7 @@ void add_rules(const Storage& storage, RunRow& row) {
       skipped.size() == 1
           ? ""
           : fmt::format(" (and {} more in rules)", skipped.size() - 1);
-  add_problem(skipped.front().key + ": " + skipped.front().what + others, row);
+  row.add_problem(skipped.front().key + ": " + skipped.front().what + others);
 }
 
 // A run before its first saved step, or one that ended without any.

@@ -66,7 +66,7 @@ std::vector<std::string> cells(const RunRow& row, double wall_seconds) {
 
 void add_raised(const std::string& exception, RunRow& row) {
   if (exception.empty()) return;
-  row.problem += (row.problem.empty() ? "" : "; ") + raised_text(exception);
+  row.add_problem(raised_text(exception));
 }
 
 // JSON has no numbers that are not finite.

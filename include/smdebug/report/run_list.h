@@ -34,6 +34,10 @@ struct RunRow {
   std::uint64_t dropped_tensors = 0;
   // Why the run, or a part of it, could not be recorded or read; empty: it was.
   std::string problem;
+
+  void add_problem(const std::string& text) {
+    problem += (problem.empty() ? "" : "; ") + text;
+  }
 };
 
 /// Returns the row of a run by its progress, without `state` and `rules`.
