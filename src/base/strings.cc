@@ -73,6 +73,13 @@ std::string count_text(std::uint64_t count, std::string_view singular) {
   return fmt::format("{} {}{}", count, singular, count == 1 ? "" : "s");
 }
 
+std::string too_few_text(std::uint64_t count, std::string_view singular,
+                         std::uint64_t needed) {
+  return fmt::format("{} {} too few; {} are needed",
+                     count_text(count, singular), count == 1 ? "is" : "are",
+                     needed);
+}
+
 std::string names_text(std::span<const std::string> names, std::size_t shown) {
   std::unordered_set<std::string_view> different;
   std::string text;

@@ -44,6 +44,10 @@ std::optional<T> find_number(std::string_view text) {
 // Returns "1 step", "2 steps", "0 steps".
 std::string count_text(std::uint64_t count, std::string_view singular);
 
+// "2 steps are too few; 5 are needed".
+std::string too_few_text(std::uint64_t count, std::string_view singular,
+                         std::uint64_t needed);
+
 // Returns the first `shown` different names: "a, b, and 3 more".
 std::string names_text(std::span<const std::string> names,
                        std::size_t shown = 3);

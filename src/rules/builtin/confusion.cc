@@ -24,6 +24,7 @@
 
 #include "smdebug/base/try.h"
 
+#include "base/strings.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
@@ -229,12 +230,17 @@ class Confusion : public ClassRule {
       return no_finding();
     }
     count_judged(added);
+    ++judged_steps_;
     return judge(evidence_of(*predictions, step.step));
   }
 
  private:
   std::string reason_for_no_judgment() const override {
-    if (has_judged()) return "";
+    if (judged_steps_ >= patience_) return "";
+    if (has_judged()) {
+      return too_few_text(static_cast<std::uint64_t>(judged_steps_),
+                          "judged step", static_cast<std::uint64_t>(patience_));
+    }
     if (steps_of_few_samples_ > 0) {
       return fmt::format(
           "at {} steps with labels and predictions, no class was predicted {} "
@@ -357,6 +363,7 @@ class Confusion : public ClassRule {
   std::optional<std::int64_t> categories_;
   Matrix matrix_;
   ViolatingSteps violating_;
+  std::int64_t judged_steps_ = 0;
   std::uint64_t left_out_ = 0;  // samples
   std::uint64_t steps_of_few_samples_ = 0;
 };

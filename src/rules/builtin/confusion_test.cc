@@ -149,6 +149,14 @@ TEST(Confusion, WaitsForAsManyStepsInARowWithoutProgressAsPatienceSays) {
   EXPECT_EQ(fires_at({5, 5, 9, 5, 5, 5}), 5);  // what was before is forgotten
 }
 
+TEST(Confusion, NeverSaysNoIssueWithFewerStepsThanItsPatience) {
+  RuleHarness rule("Confusion", {{"patience", "3"}});
+  EXPECT_EQ(first_firing(rule, {5, 5}), -1);
+  EXPECT_EQ(rule.finish().status, RuleStatus::error);
+  EXPECT_EQ(rule.verdict().message,
+            "nothing to judge: 2 judged steps are too few; 3 are needed");
+}
+
 TEST(Confusion, SaysHowLongTheMatrixHasNotBecomeBetter) {
   RuleHarness rule("Confusion", {{"patience", "3"}});
   EXPECT_EQ(first_firing(rule, {1, 4, 3, 2}), 3);

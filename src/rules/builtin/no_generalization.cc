@@ -310,9 +310,10 @@ class NoGeneralization : public Rule {
              "entropy of PyTorch or Keras, and logloss and mlogloss of XGBoost";
     }
     return fmt::format(
-        "{} {} too few; {} are needed, and {} rounds of trees",
-        count_text(static_cast<std::uint64_t>(most_evaluations_), "evaluation"),
-        most_evaluations_ == 1 ? "is" : "are", patience_, kFewestRounds);
+        "{}, and {} rounds of trees",
+        too_few_text(static_cast<std::uint64_t>(most_evaluations_),
+                     "evaluation", static_cast<std::uint64_t>(patience_)),
+        kFewestRounds);
   }
 
   std::optional<Finding> judge(Worker& worker, EvaluationPhases::Ended ended) {

@@ -36,6 +36,7 @@
 
 #include "smdebug/base/try.h"
 
+#include "base/strings.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
@@ -101,6 +102,7 @@ const Advice kAdvice[] = {
 
 // The evaluations by one validation loss.
 struct Course {
+  std::int64_t evaluations = 0;
   std::int64_t exceeded = 0;     // evaluations in a row
   StepId exceeded_since;         // the first of them
   std::optional<double> before;  // the ratio of the evaluation before
@@ -181,10 +183,8 @@ class Overfit : public Rule {
   Outcome finish() override {
     auto finding = judge(phases_.finish());
     const bool has_validation = phases_.has_validation();
-    if (finding || has_judged() ||
-        (!phases_.has_training() && !has_validation)) {
-      return finding;
-    }
+    if (finding || (!phases_.has_training() && !has_validation)) return finding;
+    if (has_judged()) return fail_if_too_few();
     return Error{
         has_validation ? Error::Code::not_found : Error::Code::unsupported,
         fmt::format("nothing to judge: {}; save the losses in both modes",
@@ -233,11 +233,25 @@ class Overfit : public Rule {
     return finding;
   }
 
+  Outcome fail_if_too_few() const {
+    std::int64_t most = 0;
+    for (const auto& [key, course] : courses_) {
+      most = std::max(most, course.evaluations);
+    }
+    if (most >= patience_) return no_finding();
+    return Error{
+        Error::Code::not_found,
+        "nothing to judge: " +
+            too_few_text(static_cast<std::uint64_t>(most), "evaluation",
+                         static_cast<std::uint64_t>(patience_))};
+  }
+
   void judge(const Evaluation& one, std::optional<Finding>& finding) {
     if (one.training.mean <= 0) return;
     const double mean = one.validation.mean;
     const double ratio = (mean - one.training.mean) / one.training.mean;
     Course& course = courses_[one.key];
+    ++course.evaluations;
     const bool is_new_best = !course.best || mean < *course.best;
     if (is_new_best) course.best = mean;
     const bool is_high = ratio > ratio_threshold_;

@@ -136,6 +136,18 @@ TEST(Overfit, WaitsForAsManyEvaluationsInARowAsPatienceSays) {
 
 // The ratio is 9 and more at every evaluation; the losses are those of a
 // classifier that goes on learning, and of one that has stopped.
+TEST(Overfit, NeverSaysNoIssueWithFewerEvaluationsThanItsPatience) {
+  RuleHarness rule("Overfit", {{"patience", "3"}});
+  Losses losses(rule);
+  losses.train({1});
+  losses.eval({9});
+  losses.train({1});
+  losses.eval({9, 9});
+  EXPECT_EQ(rule.finish().status, RuleStatus::error);
+  EXPECT_EQ(rule.verdict().message,
+            "nothing to judge: 2 evaluations are too few; 3 are needed");
+}
+
 TEST(Overfit, LetsAFallingValidationLossPassIfToldTo) {
   const auto fires = [](const char* pass,
                         const std::vector<double>& validation) {

@@ -75,19 +75,21 @@ struct LossCourse {
   double best = std::numeric_limits<double>::infinity();
   StepId best_step;
   double last = 0;
-  std::int64_t stale_steps = 0;  // saved since `best_step`
+  std::int64_t steps = 0;        // saved
+  std::int64_t stale_steps = 0;  // of them, since `best_step`
   Evidence place;                // of the last loss
 
   void add(double loss, double delta, const Evidence& where,
-           std::int64_t steps = 1) {
+           std::int64_t new_steps = 1) {
     place = where;
     last = loss;
+    steps += new_steps;
     if (loss < best - delta) {
       best = loss;
       best_step = where.step;
       stale_steps = 0;
     } else {
-      stale_steps += steps;
+      stale_steps += new_steps;
     }
   }
 
@@ -151,7 +153,8 @@ class Overtraining : public Rule {
   Outcome finish() override {
     auto finding = judge(phases_.finish());
     const bool saw_nothing = training_.empty() && validation_.empty();
-    if (finding || observations_judged() > 0 || saw_nothing) return finding;
+    if (finding || saw_nothing) return finding;
+    if (observations_judged() > 0) return fail_if_too_few();
     return Error{Error::Code::not_found,
                  fmt::format("nothing to judge: there were {0} losses, but no "
                              "{1} losses of the same name; save the losses of "
@@ -169,6 +172,22 @@ class Overtraining : public Rule {
   }
 
  private:
+  // The patience must be able to run out.
+  Outcome fail_if_too_few() const {
+    const LossCourse* longest = nullptr;
+    const auto note = [&](const LossCourse& one) {
+      if (!longest || one.steps > longest->steps) longest = &one;
+    };
+    for (const auto& [key, all] : of_series_) note(all.validation);
+    for (const auto& [name, validation] : validation_) note(validation);
+    if (!longest || longest->steps > patience_validation_) return no_finding();
+    return Error{
+        Error::Code::not_found,
+        fmt::format("nothing to judge: {} validation losses are too few; "
+                    "patience_validation={} needs more",
+                    longest->steps, patience_validation_)};
+  }
+
   struct StepLoss {
     std::string pair;
     RunningMean mean;

@@ -94,6 +94,18 @@ TEST_F(OvertrainingTest, HasThePatienceOfTheDocumentsByDefault) {
   EXPECT_TRUE(eval(0.995));
 }
 
+TEST_F(OvertrainingTest, NeverSaysNoIssueWithFewerLossesThanItsPatience) {
+  use({{"patience_train", "2"}, {"patience_validation", "3"}});
+  for (int i = 0; i < 3; ++i) {
+    train(1);
+    eval(1);
+  }
+  EXPECT_EQ(rule_->finish().status, RuleStatus::error);
+  EXPECT_EQ(rule_->verdict().message,
+            "nothing to judge: 3 validation losses are too few; "
+            "patience_validation=3 needs more");
+}
+
 TEST_F(OvertrainingTest, TakesNanForNoNewBest) {
   use({{"patience_train", "1"}, {"patience_validation", "1"}});
   const double nan = std::numeric_limits<double>::quiet_NaN();

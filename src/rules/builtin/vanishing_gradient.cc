@@ -5,7 +5,8 @@
 // The documents leave the rest open. `aggregate` decides how many gradients of
 // a step must vanish; by default any one suffices. Empty gradients are skipped.
 // NaN is never below a threshold; ExplodingTensor detects it. Tuned, gradients
-// that are small for a while or for a harmless reason do not count
+// far smaller than others of their shape count too, and those that are small
+// for a while or for a harmless reason do not
 // (rules/measures/small_gradients.h).
 
 #include <charconv>
@@ -33,6 +34,15 @@ const ParameterSpec kParameters[] = {
      .description =
          "A gradient vanishes if its mean absolute value is below this.",
      .minimum = 0.0},
+    {.name = "relative_threshold",
+     .type = ParameterType::real,
+     .default_text = "0",
+     .description = "A gradient vanishes as well if its mean absolute value is "
+                    "below this share of the largest one of its shape in the "
+                    "step, where at least four gradients have that shape. 0 "
+                    "compares none.",
+     .minimum = 0.0,
+     .tuned_text = "1e-4"},
     {.name = "aggregate",
      .type = ParameterType::text,
      .default_text = "any",
@@ -107,11 +117,25 @@ class VanishingGradient : public ThresholdRule {
       : ThresholdRule({.collections = {"gradients"}, .regexes = {}},
                       "mean |g|"),
         threshold_(parameters.real("threshold")),
+        relative_threshold_(parameters.real("relative_threshold")),
         patience_(parameters.integer("patience")),
         aggregate_(aggregate) {
     const bool in_context = parameters.boolean("in_context");
-    if (patience_ == 0 && !in_context) return;
-    small_.emplace(threshold_, patience_, in_context);
+    if (patience_ == 0 && relative_threshold_ == 0 && !in_context) return;
+    small_.emplace(
+        SmallGradients::Limits{.threshold = threshold_,
+                               .relative_threshold = relative_threshold_,
+                               .patience = patience_,
+                               .in_context = in_context});
+  }
+
+  Outcome finish() override {
+    if (!has_judged() || last_ - first_ >= patience_) return no_finding();
+    return Error{
+        Error::Code::not_found,
+        "nothing to judge: " +
+            too_few_text(static_cast<std::uint64_t>(last_ - first_ + 1), "step",
+                         static_cast<std::uint64_t>(patience_ + 1))};
   }
 
  private:
@@ -124,10 +148,20 @@ class VanishingGradient : public ThresholdRule {
     return Bound{"<", threshold_};
   }
 
-  std::optional<std::vector<bool>> eligible(
+  std::vector<std::optional<Bound>> violated_bounds(
       std::span<const JudgedTensor> gradients, const RuleStep& step) override {
-    if (!small_) return std::nullopt;
-    return small_->vanishing(gradients, step.step.global);
+    if (!gradients.empty()) {
+      last_ = step.step.global;
+      if (first_ < 0) first_ = last_;
+    }
+    if (!small_) return ThresholdRule::violated_bounds(gradients, step);
+    std::vector<std::optional<Bound>> bounds;
+    for (const std::optional<double> bound :
+         small_->vanishing(gradients, step.step.global)) {
+      bounds.push_back(bound ? std::optional(Bound{"<", *bound})
+                             : std::nullopt);
+    }
+    return bounds;
   }
 
   bool is_met(std::size_t vanished, std::size_t judged) const override {
@@ -139,9 +173,9 @@ class VanishingGradient : public ThresholdRule {
   }
 
   std::string describe(const Evidence& worst) const override {
-    return fmt::format("{}: mean |g| {} is below {:g} at {}{}",
+    return fmt::format("{}: mean |g| {} is below {} at {}{}",
                        tensor_text(worst.tensor, worst.worker),
-                       short_number(worst.value), threshold_,
+                       short_number(worst.value), bound_text(*worst.threshold),
                        step_text(worst.step), before_text());
   }
 
@@ -153,6 +187,12 @@ class VanishingGradient : public ThresholdRule {
 
   const Advice& advice_on(const Evidence&) const override { return kAdvice[0]; }
 
+  std::string bound_text(double bound) const {
+    if (bound == threshold_) return fmt::format("{:g}", threshold_);
+    return fmt::format("{}, {:g} times the largest gradient of its shape,",
+                       short_number(bound), relative_threshold_);
+  }
+
   std::string before_text() const {
     if (patience_ == 0) return "";
     return fmt::format(", as in the {} before it",
@@ -160,9 +200,11 @@ class VanishingGradient : public ThresholdRule {
   }
 
   double threshold_;
+  double relative_threshold_;
   std::int64_t patience_;
   std::optional<SmallGradients> small_;  // none: every small one counts
   Aggregate aggregate_;
+  Step first_ = -1, last_ = -1;  // with gradients
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
@@ -179,8 +221,10 @@ const RuleFactory kVanishingGradient = {
         "The mean absolute value of a gradient is below a threshold, so its "
         "layer no longer learns.",
     .condition =
-        "Fires when mean(|g|) < 'threshold' over 'patience' steps for enough "
-        "gradients g of a step, as set by 'aggregate'.",
+        "Fires when mean(|g|) < 'threshold', or 'relative_threshold' times "
+        "that "
+        "of another gradient of the same shape, over 'patience' steps for "
+        "enough gradients g of a step, as set by 'aggregate'.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

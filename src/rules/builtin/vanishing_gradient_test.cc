@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -147,6 +148,17 @@ TEST(VanishingGradient, SaysForHowLongAGradientWasSmall) {
             "20), as in the 20 steps before it");
 }
 
+TEST(VanishingGradient, NeverSaysNoIssueInFewerStepsThanItsPatience) {
+  RuleHarness rule("VanishingGradient", {{"patience", "20"}});
+  for (const Step step : {5, 10, 24}) {
+    rule.fires_at(
+        StepBuilder(step).with_statistics("gradient/a", even_statistics(1e-9)));
+  }
+  EXPECT_EQ(rule.finish().status, RuleStatus::error);
+  EXPECT_EQ(rule.verdict().message,
+            "nothing to judge: 20 steps are too few; 21 are needed");
+}
+
 TEST(VanishingGradient, WaitsForStepsHoweverManyOfThemWereSaved) {
   RuleHarness rule("VanishingGradient", {{"patience", "10"}});
   const auto step = [](Step number, StepPhase phase) {
@@ -242,6 +254,53 @@ TEST(VanishingGradient, FiresTunedOnALayerWithoutALargeGradient) {
   EXPECT_EQ(tuned_fires_at({"a.weight", "a.bias", "b.weight"},
                            {means, means, means, means, means}),
             40);
+}
+
+TEST(VanishingGradient, FiresTunedIfGradientsFadeFromLayerToLayer) {
+  const std::vector<double> means = {1e-6, 4e-6, 1e-3, 1e-2, 0.05, 0.1};
+  EXPECT_EQ(tuned_fires_at({"a.weight", "b.weight", "c.weight", "d.weight",
+                            "e.weight", "f.weight"},
+                           {means, means, means, means, means}),
+            40);
+}
+
+TEST(VanishingGradient, SaysThatAGradientIsSmallForItsShape) {
+  RuleHarness rule("VanishingGradient", {{"relative_threshold", "0.01"}});
+  StepBuilder step(3);
+  for (const double mean : {0.25, 0.001, 0.5, 0.25}) {
+    step.with_statistics(fmt::format("gradient/of_{}", mean),
+                         even_statistics(mean));
+  }
+  ASSERT_TRUE(rule.fires_at(step));
+  EXPECT_THAT(rule.verdict().message,
+              testing::StartsWith(
+                  "gradient/of_0.001: mean |g| 0.001 is below 0.005, 0.01 "
+                  "times the largest gradient of its shape, at step 3"));
+  ASSERT_EQ(rule.verdict().evidence.size(), 1u);
+  EXPECT_DOUBLE_EQ(*rule.verdict().evidence[0].threshold, 0.005);
+}
+
+TEST(VanishingGradient, ComparesOnlyGradientsOfTheSameShapeAndWorker) {
+  RuleHarness rule("VanishingGradient", {{"relative_threshold", "0.01"}});
+  for (int odd_one = 0; odd_one < 2; ++odd_one) {
+    StepBuilder step(odd_one);
+    for (const char* name : {"gradient/a", "gradient/b", "gradient/c"}) {
+      step.with_statistics(name, even_statistics(0.5));
+    }
+    step.with_statistics("gradient/d", even_statistics(0.001));
+    if (odd_one == 0) step.of_shape({5, 2});
+    if (odd_one == 1) step.from_worker("worker_1");
+    EXPECT_FALSE(rule.fires_at(step)) << odd_one;
+  }
+}
+
+TEST(VanishingGradient, PassesTunedABiasBeforeANormalizationAmongManyBiases) {
+  const std::vector<double> means = {1e-3, 1e-6, 2e-3, 1e-6,
+                                     2e-2, 1e-6, 2e-2, 5e-2};
+  EXPECT_EQ(tuned_fires_at({"a.weight", "a.bias", "b.weight", "b.bias",
+                            "c.weight", "c.bias", "d.weight", "d.bias"},
+                           {means, means, means, means, means, means}),
+            -1);
 }
 
 TEST(VanishingGradient, JudgesTunedEachWorkerByItsOwnGradients) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "rules/engine/layer_name.h"
 
@@ -13,6 +14,8 @@ constexpr double kGrowth = 10;
 // Far more than the weight and the bias of a layer differ, and far less than
 // rounding errors differ from gradients.
 constexpr double kAlive = 100;
+// Fewer gradients of one shape may have different roles.
+constexpr std::size_t kComparable = 4;
 
 using WorkerAndLayer = std::pair<std::string_view, std::string_view>;
 
@@ -20,53 +23,94 @@ WorkerAndLayer layer_key(const Observation& gradient) {
   return {gradient.worker, layer_of(gradient.name)};
 }
 
-// Whether a gradient consists of the rounding errors of terms that cancel each
-// other, given the largest gradient of its layer. One of exactly 0 has none.
-bool is_canceled(double value, double largest_of_layer, double threshold) {
-  return value > 0 && largest_of_layer >= threshold &&
-         largest_of_layer >= kAlive * value;
-}
+struct WorkerAndShape {
+  std::string_view worker;
+  std::span<const std::int64_t> shape;
 
-}  // namespace
-
-std::vector<bool> SmallGradients::vanishing(
-    std::span<const JudgedTensor> gradients, Step step) {
-  std::vector<bool> vanish = small(gradients);
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (vanish[i]) {
-      vanish[i] = prolong(gradients[i], step) >= patience_;
-    } else if (!streaks_.empty()) {
-      const Observation& gradient = *gradients[i].tensor;
-      streaks_.erase(
-          {std::string(gradient.name), std::string(gradient.worker)});
-    }
+  friend bool operator<(const WorkerAndShape& a, const WorkerAndShape& b) {
+    if (a.worker != b.worker) return a.worker < b.worker;
+    return std::ranges::lexicographical_compare(a.shape, b.shape);
   }
-  return vanish;
-}
+};
 
-std::vector<bool> SmallGradients::small(
-    std::span<const JudgedTensor> gradients) {
-  std::vector<bool> is_small;
-  is_small.reserve(gradients.size());
-  for (const JudgedTensor& one : gradients) {
-    is_small.push_back(one.value < threshold_);
-  }
-  if (!in_context_) return is_small;
-  const ByWorker thresholds_of = thresholds(gradients);
-  if (std::ranges::find(is_small, true) == is_small.end()) return is_small;
+struct GradientsOfShape {
+  std::size_t count = 0;
+  double largest = 0;
+};
+
+// Removes the bounds of gradients that consist of the rounding errors of terms
+// that cancel each other: of those far below the largest gradient of their
+// layer, which is not small. One of exactly 0 has no rounding errors.
+void remove_canceled(std::span<const JudgedTensor> gradients,
+                     std::span<const double> thresholds,
+                     SmallGradients::Bounds& bounds) {
   std::map<WorkerAndLayer, double> largest_of;
   for (const auto& [gradient, value] : gradients) {
     double& largest = largest_of[layer_key(*gradient)];
     largest = std::max(largest, value);
   }
   for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!bounds[i]) continue;
     const auto& [gradient, value] = gradients[i];
-    const double threshold = thresholds_of.at(gradient->worker);
-    is_small[i] =
-        value < threshold &&
-        !is_canceled(value, largest_of[layer_key(*gradient)], threshold);
+    const double largest = largest_of[layer_key(*gradient)];
+    if (value > 0 && largest >= thresholds[i] && largest >= kAlive * value) {
+      bounds[i].reset();
+    }
   }
-  return is_small;
+}
+
+}  // namespace
+
+SmallGradients::Bounds SmallGradients::vanishing(
+    std::span<const JudgedTensor> gradients, Step step) {
+  Bounds bounds = small(gradients);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (bounds[i]) {
+      if (prolong(gradients[i], step) < limits_.patience) bounds[i].reset();
+    } else if (!streaks_.empty()) {
+      const Observation& gradient = *gradients[i].tensor;
+      streaks_.erase(
+          {std::string(gradient.name), std::string(gradient.worker)});
+    }
+  }
+  return bounds;
+}
+
+SmallGradients::Bounds SmallGradients::small(
+    std::span<const JudgedTensor> gradients) {
+  Bounds bounds(gradients.size());
+  const ByWorker thresholds_of = thresholds(gradients);
+  std::vector<double> used(gradients.size());  // thresholds in this step
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    used[i] = thresholds_of.at(gradients[i].tensor->worker);
+    if (gradients[i].value < used[i]) bounds[i] = limits_.threshold;
+  }
+  if (limits_.relative_threshold > 0) {
+    add_small_of_shape(gradients, used, bounds);
+  }
+  const bool any = std::ranges::any_of(
+      bounds, [](const auto& bound) { return bound.has_value(); });
+  if (limits_.in_context && any) remove_canceled(gradients, used, bounds);
+  return bounds;
+}
+
+void SmallGradients::add_small_of_shape(std::span<const JudgedTensor> gradients,
+                                        std::span<double> used,
+                                        Bounds& bounds) const {
+  std::map<WorkerAndShape, GradientsOfShape> of_shape;
+  for (const auto& [gradient, value] : gradients) {
+    GradientsOfShape& same = of_shape[{gradient->worker, gradient->shape}];
+    ++same.count;
+    if (std::isfinite(value)) same.largest = std::max(same.largest, value);
+  }
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const auto& [gradient, value] = gradients[i];
+    const auto& same = of_shape[{gradient->worker, gradient->shape}];
+    const double bound = limits_.relative_threshold * same.largest;
+    if (!bounds[i] && same.count >= kComparable && value < bound) {
+      bounds[i] = used[i] = bound;
+    }
+  }
 }
 
 SmallGradients::ByWorker SmallGradients::thresholds(
@@ -78,7 +122,8 @@ SmallGradients::ByWorker SmallGradients::thresholds(
   }
   for (auto& [worker, value] : largest) {
     const double now = value;
-    value = threshold_;
+    value = limits_.threshold;
+    if (!limits_.in_context) continue;
     if (now == 0) continue;  // all are 0: there is nothing to compare with
     const auto first =
         largest_at_first_.try_emplace(std::string(worker), now).first;

@@ -10,26 +10,12 @@ namespace smdebug {
 
 Outcome ThresholdRule::on_step(const RuleStep& step) {
   judged_.clear();
-  offenders_.clear();
-  std::vector<Evidence> offenders;
   for (const Observation* tensor : step.by_selector(0)) {
     SMD_TRY(const auto value, measure(*tensor));
-    if (!value) continue;
-    judged_.push_back({tensor, *value});
-    const auto bound = violated_bound(*value);
-    if (!bound) continue;
-    offenders_.push_back(judged_.size() - 1);
-    Evidence evidence = evidence_of(*tensor, step.step);
-    evidence.quantity = quantity_;
-    evidence.value = *value;
-    evidence.relation = bound->relation;
-    evidence.threshold = bound->threshold;
-    offenders.push_back(std::move(evidence));
-  }
-  if (const auto may_offend = eligible(judged_, step)) {
-    keep_eligible(offenders, *may_offend);
+    if (value) judged_.push_back({tensor, *value});
   }
   count_judged(judged_.size());
+  std::vector<Evidence> offenders = violations(step);
   if (!is_met(offenders.size(), judged_.size())) return no_finding();
   sort_worst_first(offenders);
   Finding finding;
@@ -45,13 +31,29 @@ Outcome ThresholdRule::on_step(const RuleStep& step) {
   return std::optional(std::move(finding));
 }
 
-void ThresholdRule::keep_eligible(std::vector<Evidence>& offenders,
-                                  const std::vector<bool>& may_offend) const {
-  std::vector<Evidence> kept;
-  for (std::size_t i = 0; i < offenders.size(); ++i) {
-    if (may_offend[offenders_[i]]) kept.push_back(std::move(offenders[i]));
+std::vector<std::optional<ThresholdRule::Bound>> ThresholdRule::violated_bounds(
+    std::span<const JudgedTensor> judged, const RuleStep& /*step*/) {
+  std::vector<std::optional<Bound>> bounds;
+  bounds.reserve(judged.size());
+  for (const JudgedTensor& one : judged) {
+    bounds.push_back(violated_bound(one.value));
   }
-  offenders = std::move(kept);
+  return bounds;
+}
+
+std::vector<Evidence> ThresholdRule::violations(const RuleStep& step) {
+  const auto bounds = violated_bounds(judged_, step);
+  std::vector<Evidence> offenders;
+  for (std::size_t i = 0; i < judged_.size(); ++i) {
+    if (!bounds[i]) continue;
+    Evidence evidence = evidence_of(*judged_[i].tensor, step.step);
+    evidence.quantity = quantity_;
+    evidence.value = judged_[i].value;
+    evidence.relation = bounds[i]->relation;
+    evidence.threshold = bounds[i]->threshold;
+    offenders.push_back(std::move(evidence));
+  }
+  return offenders;
 }
 
 std::size_t ThresholdRule::names_judged() const {

@@ -38,12 +38,11 @@ class ThresholdRule : public Rule {
   // Returns the bound that `value` violates, if any.
   virtual std::optional<Bound> violated_bound(double value) const = 0;
 
-  // Returns which of the tensors of a step may be offenders, by position; none
-  // if all may. Called for every step; a step may be judged twice.
-  virtual std::optional<std::vector<bool>> eligible(
-      std::span<const JudgedTensor> /*judged*/, const RuleStep& /*step*/) {
-    return std::nullopt;
-  }
+  // Returns the bound that each tensor of a step violates, if any, by position.
+  // By default each tensor is judged by its own value. Called for every step; a
+  // step may be judged twice.
+  virtual std::vector<std::optional<Bound>> violated_bounds(
+      std::span<const JudgedTensor> judged, const RuleStep& step);
 
   // Returns whether this many offenders suffice for the rule to fire.
   virtual bool is_met(std::size_t offenders, std::size_t /*judged*/) const {
@@ -63,17 +62,15 @@ class ThresholdRule : public Rule {
   virtual const Advice& advice_on(const Evidence& worst) const = 0;
 
  private:
-  // Removes the evidence of those that may not be offenders.
-  void keep_eligible(std::vector<Evidence>& offenders,
-                     const std::vector<bool>& may_offend) const;
+  // Returns the evidence of each tensor of a step that violates a bound.
+  std::vector<Evidence> violations(const RuleStep& step);
 
   // Tensors of the step, each counted once.
   std::size_t names_judged() const;
 
   TensorSelector selector_;
   std::string_view quantity_;
-  std::vector<JudgedTensor> judged_;    // of a step
-  std::vector<std::size_t> offenders_;  // their positions in `judged_`
+  std::vector<JudgedTensor> judged_;  // of a step
 };
 
 }  // namespace smdebug
