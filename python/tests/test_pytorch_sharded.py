@@ -10,6 +10,7 @@ import smdebug.pytorch as smd
 from conftest import read, run_ranks
 from smdebug.exceptions import SMDebugValueError, TensorUnavailableForStep
 from smdebug.pytorch.shards import offsets_of_part
+from smdebug.rules import builtin
 from smdebug.trials import ShardPlacement
 
 # Rows that do not divide evenly, a module of its own group and two of the root's.
@@ -151,6 +152,7 @@ leave(hook)
         tensor = trial.tensor(name)
         assert len(tensor.workers(1)) == 4
         assert_same_summary(tensor.summary(1, merged=True), expected.tensor(name).summary(1))
+    assert builtin("ReplicasDiffer", trial).judge()["status"] == "NoIssuesFound"
 
 
 def test_what_is_no_shard_is_not_merged(tmp_path, out_dir):

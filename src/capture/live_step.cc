@@ -70,6 +70,7 @@ void LiveStep::add(const SlotState& slot, const TensorView& tensor,
   captured.dtype = tensor.dtype;
   captured.shape.assign(tensor.shape.begin(), tensor.shape.end());
   captured.statistics = statistics;
+  captured.placement = slot.placement.load(std::memory_order_relaxed);
   if (need != DataNeed::values || is_string(tensor.dtype)) return;
   if (tensor.data == nullptr && tensor.size() > 0) return;
   if (Lane::is_expanded_too_far(tensor)) return;
@@ -93,7 +94,8 @@ void LiveStep::show(const StepId& step, StepPhase phase,
                             captured.shape,
                             &captured.statistics,
                             {},
-                            &elements[i]});
+                            &elements[i],
+                            captured.placement});
   }
   sink_->on_step({0, step, phase, observations});
 }

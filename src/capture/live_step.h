@@ -49,6 +49,7 @@ class LiveStep {
     DType dtype;
     std::vector<std::int64_t> shape;
     TensorStatistics statistics;
+    const ShardPlacement* placement = nullptr;
     bool has_elements = false;
     std::vector<std::byte> elements;  // in C order
   };

@@ -156,6 +156,7 @@ class StepObservations {
   void describe(EntryId id, EntryValues& values, Observation& observation) {
     const IndexEntry& entry = table_.entry(id);
     observation.statistics = table_.statistics(id);
+    observation.placement = table_.placement(id);
     if (const auto* shape = table_.shape(id)) observation.shape = *shape;
     if (const auto dtype = entry.dtype()) {
       observation.dtype = *dtype;

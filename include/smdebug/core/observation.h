@@ -24,6 +24,7 @@
 #include "smdebug/core/reduction.h"
 #include "smdebug/core/run_facts.h"
 #include "smdebug/core/scalar_series.h"
+#include "smdebug/core/shard.h"
 #include "smdebug/core/statistics.h"
 #include "smdebug/core/tensor_view.h"
 
@@ -64,7 +65,8 @@ struct Observation {
   std::span<const std::int64_t> shape;
   const TensorStatistics* statistics = nullptr;  // null: the run has none
   std::span<const SavedReduction> reductions;
-  ValueSource* values = nullptr;  // never null
+  ValueSource* values = nullptr;              // never null
+  const ShardPlacement* placement = nullptr;  // null: a whole tensor
 };
 
 // During training a step is reported twice: before the optimizer update and on

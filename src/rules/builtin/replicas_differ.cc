@@ -3,8 +3,13 @@
 // or if a worker started from other weights. The original has no such rule.
 //
 // At each step every worker is compared with the first one that saved the
-// tensor. Without elements, statistics that differ by more than the tolerance
-// allows prove a difference, but cannot rule out a small one. NaN equals NaN.
+// tensor, or the same part of a distributed one. Without elements, statistics
+// that differ by more than the tolerance allows prove a difference, but cannot
+// rule out a small one. NaN equals NaN.
+//
+// A training may cut a tensor by itself. So a layer passes if one of its
+// tensors differs when the workers are compared for the first time while others
+// do not.
 
 #include <algorithm>
 #include <cmath>
@@ -30,8 +35,8 @@ const ParameterSpec kParameters[] = {
     {.name = kCollectionNames.name,
      .type = ParameterType::text_list,
      .default_text = "weights,biases",
-     .description = "Collections of tensors that must be the same on every "
-                    "worker; exclude tensors that are sharded over workers."},
+     .description =
+         "Collections of tensors that must be the same on every worker."},
     {.name = kTensorRegex.name,
      .type = ParameterType::text_list,
      .default_text = "",
@@ -71,22 +76,25 @@ class ReplicasDiffer : public Rule {
 
   Outcome on_step(const RuleStep& step) override {
     std::vector<Evidence> offenders;
-    for (const auto& [name, replicas] : replicas_of(step)) {
-      const Observation& reference = *replicas.front();
-      for (std::size_t i = 1; i < replicas.size(); ++i) {
-        SMD_TRY(const Comparison found, compare(*replicas[i], reference));
-        if (!found.is_judged) continue;
-        count_judged();
-        if (found.deviation.is_close()) continue;
-        Evidence evidence = evidence_of(*replicas[i], step.step);
-        evidence.quantity =
-            fmt::format("{} from {}", found.quantity, reference.worker);
-        evidence.value = found.deviation.value;
-        evidence.relation = ">";
-        evidence.threshold = found.deviation.allowed;
-        offenders.push_back(std::move(evidence));
+    std::set<std::string_view> equal, cut;  // layers
+    for (const auto& [part, replicas] : replicas_of(step)) {
+      const std::size_t before = offenders.size();
+      SMD_CHECK_OK(add_offenders(replicas, step.step, offenders));
+      const bool is_first =
+          replicas.size() > 1 && compared_.emplace(part.name).second;
+      if (offenders.size() == before) {
+        if (replicas.size() > 1 && !is_constant(*replicas.front()))
+          equal.insert(layer_of(part.name));
+      } else if (is_first) {
+        cut.insert(layer_of(part.name));
       }
     }
+    std::erase_if(equal,
+                  [&](const auto& layer) { return cut.contains(layer); });
+    if (!equal.empty()) cut_layers_.insert(cut.begin(), cut.end());
+    std::erase_if(offenders, [&](const Evidence& each) {
+      return cut_layers_.contains(layer_of(each.tensor));
+    });
     if (offenders.empty()) return no_finding();
     std::ranges::stable_sort(offenders, std::ranges::greater(),
                              &Evidence::value);
@@ -108,19 +116,63 @@ class ReplicasDiffer : public Rule {
   }
 
  private:
-  using Replicas = std::map<std::string_view, std::vector<const Observation*>>;
+  // A tensor, or a part of a distributed one.
+  struct Part {
+    std::string_view name;
+    const ShardPlacement* placement;
 
-  // The observations of each name, by worker.
+    friend bool operator<(const Part& a, const Part& b) {
+      if (a.name != b.name) return a.name < b.name;
+      if (!a.placement || !b.placement) return !a.placement && b.placement;
+      return *a.placement < *b.placement;
+    }
+  };
+  using Replicas = std::map<Part, std::vector<const Observation*>>;
+
+  // Compares each replica with the first.
+  Status add_offenders(const std::vector<const Observation*>& replicas,
+                       const StepId& step, std::vector<Evidence>& offenders) {
+    const Observation& reference = *replicas.front();
+    for (std::size_t i = 1; i < replicas.size(); ++i) {
+      SMD_TRY(const Comparison found, compare(*replicas[i], reference));
+      if (!found.is_judged) continue;
+      count_judged();
+      if (found.deviation.is_close()) continue;
+      Evidence evidence = evidence_of(*replicas[i], step);
+      evidence.quantity =
+          fmt::format("{} from {}", found.quantity, reference.worker);
+      evidence.value = found.deviation.value;
+      evidence.relation = ">";
+      evidence.threshold = found.deviation.allowed;
+      offenders.push_back(std::move(evidence));
+    }
+    return {};
+  }
+
+  // Whether it is the same on all workers wherever they start from, as a bias
+  // that begins as zeros.
+  static bool is_constant(const Observation& tensor) {
+    return tensor.statistics &&
+           tensor.statistics->min == tensor.statistics->max;
+  }
+
+  // FullyShardedDataParallel of torch does not record which part a worker has.
+  static bool is_cut_by_torch(std::string_view name) {
+    return name.find("_fsdp_wrapped_module") != std::string_view::npos ||
+           name.find("_flat_param") != std::string_view::npos;
+  }
+
+  // The observations of each part, by worker.
   Replicas replicas_of(const RuleStep& step) {
     Replicas replicas;
     for (const Observation* tensor : step.by_selector(0)) {
-      if (is_string(tensor->dtype)) continue;
-      replicas[tensor->name].push_back(tensor);
+      if (is_string(tensor->dtype) || is_cut_by_torch(tensor->name)) continue;
+      replicas[{tensor->name, tensor->placement}].push_back(tensor);
       if (!workers_.contains(tensor->worker)) {
         workers_.emplace(tensor->worker);
       }
     }
-    for (auto& [name, tensors] : replicas) {
+    for (auto& [part, tensors] : replicas) {
       std::ranges::stable_sort(tensors, {}, &Observation::worker);
     }
     return replicas;
@@ -195,6 +247,8 @@ class ReplicasDiffer : public Rule {
   TensorSelector selector_;
   Tolerance tolerance_;
   std::set<std::string, std::less<>> workers_;
+  std::set<std::string, std::less<>> compared_;    // names of tensors
+  std::set<std::string, std::less<>> cut_layers_;  // which pass
 };
 
 Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {

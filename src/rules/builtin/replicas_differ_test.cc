@@ -58,6 +58,64 @@ TEST(ReplicasDiffer, ListsTheLargestDifferenceFirst) {
   EXPECT_THAT(rule.verdict().message, HasSubstr("2 tensors differ"));
 }
 
+// As fully_shard and tensor parallelism of torch save them.
+TEST(ReplicasDiffer, ComparesOnlyEqualPartsOfADistributedTensor) {
+  const auto step_of = [](Step number, float last) {
+    StepBuilder step(number);
+    const auto add = [&](float value, std::int64_t offset, const char* worker) {
+      step.with_values("Net_fc.weight", {value}, {1})
+          .placed_at({{2}, {offset}})
+          .from_worker(worker);
+    };
+    add(1, 0, "worker_0");
+    add(2, 1, "worker_1");
+    add(1, 0, "worker_2");
+    add(last, 1, "worker_3");
+    return step;
+  };
+  RuleHarness rule("ReplicasDiffer");
+  EXPECT_FALSE(rule.fires_at(step_of(0, 2)));
+  EXPECT_TRUE(rule.fires_at(step_of(1, 3)));
+  EXPECT_THAT(rule.verdict().message, HasSubstr("Net_fc.weight (worker_3)"));
+}
+
+StepBuilder layer_of_two_workers(Step number, float weight, float bias,
+                                 float norm) {
+  StepBuilder step(number);
+  const auto add = [&](const char* name, float other) {
+    step.with_values(name, {0}, {1}).from_worker("worker_0");
+    step.with_values(name, {other}, {1}).from_worker("worker_1");
+  };
+  add("Net_fc.weight", weight);
+  add("Net_fc.bias", bias);
+  add("Net_norm.weight", norm);
+  return step;
+}
+
+// Its bias is 0 on all workers at first.
+TEST(ReplicasDiffer, PassesALayerThatATrainingCutsByItself) {
+  RuleHarness rule("ReplicasDiffer");
+  EXPECT_FALSE(rule.fires_at(layer_of_two_workers(0, 5, 0, 0)));
+  EXPECT_FALSE(rule.fires_at(layer_of_two_workers(1, 6, 1, 0)));
+  EXPECT_TRUE(rule.fires_at(layer_of_two_workers(2, 6, 1, 1)));
+  EXPECT_THAT(rule.verdict().message, HasSubstr("Net_norm.weight (worker_1)"));
+  EXPECT_EQ(rule.verdict().evidence.size(), 1u);
+}
+
+TEST(ReplicasDiffer, DoesNotJudgeTheFlatParametersOfTorch) {
+  for (const char* name : {"FullyShardedDataParallel__flat_param",
+                           "Net_fc._fsdp_wrapped_module.weight"}) {
+    RuleHarness rule("ReplicasDiffer", {{"tensor_regex", "."}});
+    EXPECT_FALSE(rule.fires_at(replicas({{1}, {2}}, name)));
+  }
+}
+
+TEST(ReplicasDiffer, FiresIfAllTensorsDifferFromTheStart) {
+  RuleHarness rule("ReplicasDiffer");
+  EXPECT_TRUE(rule.fires_at(layer_of_two_workers(0, 5, 5, 5)));
+  EXPECT_EQ(rule.verdict().evidence.size(), 3u);
+}
+
 TEST(ReplicasDiffer, LooksAtWeightsAndBiasesUnlessToldOtherwise) {
   RuleHarness rule("ReplicasDiffer");
   EXPECT_FALSE(rule.fires_at(replicas({{1}, {2}}, "fc_output_0")));

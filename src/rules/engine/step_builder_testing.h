@@ -97,6 +97,10 @@ class StepBuilder {
     tensors_.back().shape = std::move(shape);
     return *this;
   }
+  StepBuilder& placed_at(ShardPlacement placement) {
+    tensors_.back().placement = std::move(placement);
+    return *this;
+  }
   StepBuilder& of_dtype(DType dtype) {
     tensors_.back().dtype = dtype;
     return *this;
@@ -124,6 +128,7 @@ class StepBuilder {
       observation.reductions = tensor.reductions;
       tensor.source.shape = tensor.shape;
       observation.values = &tensor.source;
+      if (tensor.placement) observation.placement = &*tensor.placement;
       observations_.push_back(observation);
     }
     return {run_, step_, phase_, observations_};
@@ -151,6 +156,7 @@ class StepBuilder {
     DType dtype = DType::float32;
     std::optional<TensorStatistics> statistics;
     std::vector<SavedReduction> reductions;
+    std::optional<ShardPlacement> placement;
     Source source;
   };
 
