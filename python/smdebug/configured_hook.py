@@ -50,6 +50,7 @@ class ConfiguredHook:
     announces_first_step: bool = True  # in the log
     max_tensors_per_module: int = 0  # inputs, and outputs, per step; 0: all
     steps_after_leap: int = 0  # saved after the leap of a loss or of the norm of a gradient
+    parameters_by_role: bool = False  # all in `weights` or `biases`, whatever their names
     collection_class: type[Collection] = Collection
     # Collections whose tensors only _module_patterns finds.
     patterned_collections: frozenset[str] = frozenset()
@@ -294,6 +295,7 @@ class ConfiguredHook:
             announces_first_step=self.announces_first_step,
             max_tensors_per_module=self.max_tensors_per_module,
             steps_after_leap=self.steps_after_leap,
+            parameters_by_role=self.parameters_by_role,
         )
 
     def _is_used(self, collection: Collection, further_patterns: list[str]) -> bool:

@@ -78,6 +78,7 @@ def make_hook(hook_class: type[HookClass], settings: Mapping[str, Any]) -> HookC
     hook.announces_first_step = False  # `smdebug run` has announced the run
     hook.max_tensors_per_module = _MAX_TENSORS_PER_MODULE
     hook.steps_after_leap = _STEPS_AFTER_LEAP
+    hook.parameters_by_role = True
     for wanted in collections:
         collection = hook.get_collection(wanted["name"])
         collection.is_optional = wanted.get("optional", False)

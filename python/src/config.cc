@@ -103,7 +103,7 @@ void bind_hook_config(nb::module_& m) {
              std::optional<std::uint64_t> max_run_bytes, Step keep_every,
              bool is_private, bool announces_first_step,
              std::uint32_t max_tensors_per_module,
-             std::uint32_t steps_after_leap) {
+             std::uint32_t steps_after_leap, bool parameters_by_role) {
             HookConfig made;
             made.out_dir = std::move(out_dir);
             made.save_config = snapshot(save_config);
@@ -124,6 +124,7 @@ void bind_hook_config(nb::module_& m) {
             made.announces_first_step = announces_first_step;
             made.max_tensors_per_module = max_tensors_per_module;
             made.steps_after_leap = steps_after_leap;
+            made.parameters_by_role = parameters_by_role;
             new (self) HookConfig(std::move(made));
           },
           "out_dir"_a, nb::kw_only(), "save_config"_a.none() = nb::none(),
@@ -133,7 +134,8 @@ void bind_hook_config(nb::module_& m) {
           "tensorboard_dir"_a = nb::none(), "true_checksum"_a = false,
           "max_run_bytes"_a = nb::none(), "keep_every"_a = 0,
           "private"_a = false, "announces_first_step"_a = true,
-          "max_tensors_per_module"_a = 0, "steps_after_leap"_a = 0)
+          "max_tensors_per_module"_a = 0, "steps_after_leap"_a = 0,
+          "parameters_by_role"_a = false)
       .def_ro("out_dir", &HookConfig::out_dir, "The folder of the run.")
       .def_ro("save_config", &HookConfig::save_config,
               "The steps to save; None for the framework's default.")

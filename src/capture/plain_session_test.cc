@@ -94,6 +94,19 @@ TEST_F(PlainSessionTest, LeavesTheNamesOfOtherFrameworksToTheirPatterns) {
   EXPECT_THAT(records(0), ElementsAre(Key("Net_fc.weight")));
 }
 
+TEST_F(PlainSessionTest, PutsParametersOfOtherFrameworksByRoleIfToldTo) {
+  config_.save_all = false;
+  config_.include_collections = {"weights"};
+  config_.parameters_by_role = true;
+  auto session = open();
+  session->begin_step();
+  session->parameter("Net", "pos_embed").put(smdebug::view(1.0f));
+  session->parameter("Net", "in_proj_bias").put(smdebug::view(1.0f));
+  session->tensor("pos_embed").put(smdebug::view(1.0f));
+  ASSERT_TRUE(session->close().ok());
+  EXPECT_THAT(records(0), ElementsAre(Key("Net_pos_embed")));
+}
+
 TEST_F(PlainSessionTest, SkipsAViewThatDoesNotFitItsShapeWithOneMessage) {
   auto session = open_plain({"all"});
   const std::vector<float> six(6);

@@ -265,7 +265,10 @@ TensorSlot Session::tensor(std::string_view name,
 
 TensorSlot Session::parameter(std::string_view root, std::string_view path) {
   const std::string name = parameter_name(root, path);
-  if (!has_free_names(impl_->context.framework)) return tensor(name);
+  if (!has_free_names(impl_->context.framework) &&
+      !impl_->context.config.parameters_by_role) {
+    return tensor(name);
+  }
   return tensor(name, {is_bias(path) ? "biases" : "weights"});
 }
 

@@ -72,6 +72,9 @@ struct HookConfig {
   // norm of a gradient (capture/leap_watch.h); 0: none. Ignored in a run of
   // several workers, which would save different steps.
   std::uint32_t steps_after_leap = 0;
+  // Whether each parameter of a model is in `weights` or `biases`, whatever its
+  // name. The patterns of the frameworks lack names such as "pos_embed".
+  bool parameters_by_role = false;
   // For adapters of frameworks with modules and optimizers; the core ignores
   // them. `step_on`: the event that begins a step, "forward" (default) or
   // "optimizer". `gradients`: which gradients are saved, "backward" (default,
