@@ -33,8 +33,11 @@ bool is_repetition(const Verdict& first, const Verdict& second) {
   return first.rule == second.rule && first.kind == second.kind;
 }
 
+// A finding without a step, such as a slow start, is listed last.
 std::tuple<Step, CausePlace, std::size_t> place_of(const Verdict& finding) {
-  return {finding.step.global, cause_place(finding),
+  const Step step = finding.step.global;
+  return {step < 0 ? std::numeric_limits<Step>::max() : step,
+          cause_place(finding),
           finding.position.value_or(std::numeric_limits<std::size_t>::max())};
 }
 

@@ -116,6 +116,13 @@ TEST(Diagnosis, ListsUnrelatedFindingsByOnsetThenByTheTableNeverByFileOrder) {
               ElementsAre("AllZero < VanishingGradient", "Overfit"));
 }
 
+// The import of a library may take longer than the limit.
+TEST(Diagnosis, DoesNotLeadWithAStallBeforeTheFirstStep) {
+  EXPECT_THAT(
+      described({fired("StalledTrainingRule", -1), fired("DeadRelu", 40)}),
+      ElementsAre("DeadRelu", "StalledTrainingRule"));
+}
+
 TEST(Diagnosis, OfOneStepIsWhatWasExecutedFirst) {
   EXPECT_THAT(
       described({at_position("Loss", 5, 40), at_position("FirstLayer", 5, 2)}),

@@ -48,7 +48,8 @@ const ParameterSpec kParameters[] = {
      .type = ParameterType::integer,
      .default_text = "500",
      .description = "Number of images required before the rule judges.",
-     .minimum = 1.0},
+     .minimum = 1.0,
+     .tuned_text = "100"},
     {.name = "regex",
      .type = ParameterType::text_list,
      .default_text = kGluonInput,
@@ -71,7 +72,8 @@ const ParameterSpec kParameters[] = {
 };
 
 const Advice kAdvice[] = {
-    {.cause = "images that are passed to the model without normalization",
+    {.cause = "images that are passed to the model without normalization: it "
+              "learns, but more slowly than it could",
      .advice =
          "subtract the mean of each channel of the training set and divide by "
          "its standard deviation, in training, validation and inference",

@@ -346,6 +346,24 @@ TEST(LossCourse, NamesTheLossOfAGuess) {
               testing::Not(HasSubstr("guess")));
 }
 
+TEST(LossCourse, NamesTheLossOfAConstantPrediction) {
+  const auto still = [](Step step) { return 4.2 + 0.02 * jitter(step); };
+  RunFacts regression = cross_entropy_of(1);
+  LossInputFacts& input = *regression.losses[0].input;
+  input.function = "mse_loss";
+  DataFacts& targets = input.targets.emplace();
+  targets.mean = 100;
+  targets.deviation = 2;
+  const auto message_of = [&](const RunFacts& facts) {
+    return Course().with("loss", still, 200).of(facts).judged().message;
+  };
+  EXPECT_THAT(message_of(regression),
+              HasSubstr(", about that of a constant prediction, the variance "
+                        "of the targets (4)"));
+  targets.deviation = 3;
+  EXPECT_THAT(message_of(regression), testing::Not(HasSubstr("constant")));
+}
+
 TEST(LossCourse, FindsALossThatFellToThatOfAGuessAndStays) {
   const auto guesses = [](Step step) {
     return 2.303 + 3 * std::exp(-double(step) / 4) + 0.01 * jitter(step);

@@ -38,6 +38,8 @@ constexpr double kDivergence = 10, kLeap = 1.5, kPlunge = 1000;
 constexpr double kLowRate = 1e-5, kDecay = 1e-3;
 // A model below this share of the loss of a guess has learned something.
 constexpr double kBetter = 0.9;
+// The variance of the targets of a few batches is known to about that share.
+constexpr double kNearConstant = 0.1;
 // Steps whose calls and losses are counted, to know the kind of the training.
 constexpr std::size_t kMostCounted = 4096;
 // A need of more steps than this only says that the losses are too noisy.
@@ -159,8 +161,10 @@ class LossTrendRule : public Rule {
   }
 
   void on_facts(std::string_view worker, const RunFacts& facts) override {
-    workers_[std::string(worker)].guess = guess_of(facts);
-    workers_[std::string(worker)].roles.add(facts);
+    Worker& known = workers_[std::string(worker)];
+    known.guess = guess_of(facts);
+    known.of_constant = loss_of_constant(facts);
+    known.roles.add(facts);
   }
 
   Outcome on_scalars(std::string_view worker_name,
@@ -284,6 +288,7 @@ class LossTrendRule : public Rule {
     std::set<Step> repeated_calls;
     std::map<std::string, std::set<Step>, std::less<>> loss_steps;
     std::optional<Guess> guess;
+    std::optional<double> of_constant;  // the loss of a constant prediction
     LearningRates rates;
     OptimizerTurns turns;
   };
@@ -413,6 +418,14 @@ class LossTrendRule : public Rule {
       finding.message +=
           fmt::format(", the loss of a guess among {} classes ({:.4g})",
                       guess->classes, guess->loss);
+    }
+    const auto constant = worker.of_constant;
+    if (is_still && constant &&
+        std::abs(answer.now - *constant) < kNearConstant * *constant) {
+      finding.message += fmt::format(
+          ", about that of a constant prediction, the variance of the targets "
+          "({:.4g})",
+          *constant);
     }
     set_numbers(answer, evidence);
     if (answer.kind == Kind::leapt) {

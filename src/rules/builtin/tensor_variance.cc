@@ -6,6 +6,8 @@
 // and a missing threshold is not checked. If only reductions were saved, the
 // rule uses the saved variance, however it was computed.
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "smdebug/base/try.h"
@@ -58,6 +60,17 @@ struct Limits {
   std::optional<double> max, min;
 };
 
+// A single element, and the scale of a normalization, which begins as ones.
+bool varies_by_design(const Observation& tensor) {
+  const bool is_single = std::ranges::all_of(
+      tensor.shape, [](std::int64_t size) { return size == 1; });
+  const TensorStatistics* statistics = tensor.statistics;
+  const bool is_all_ones = tensor.shape.size() == 1 && statistics &&
+                           statistics->nan == 0 && statistics->min == 1 &&
+                           statistics->max == 1;
+  return !is_single && !is_all_ones;
+}
+
 class TensorVariance : public ThresholdRule {
  public:
   TensorVariance(TensorSelector selector, const Limits& limits)
@@ -65,6 +78,7 @@ class TensorVariance : public ThresholdRule {
 
  private:
   Result<std::optional<double>> measure(const Observation& tensor) override {
+    if (!varies_by_design(tensor)) return std::optional<double>();
     return variance_of(tensor);
   }
 

@@ -93,6 +93,21 @@ TEST(TensorVariance, IsThePopulationVarianceOfTheElements) {
               1e-9);
 }
 
+TEST(TensorVariance, DoesNotJudgeTensorsThatNeedNotVary) {
+  RuleHarness rule = variance_rule({{"min_threshold", "0.5"}});
+  EXPECT_FALSE(rule.fires_at(StepBuilder(0)
+                                 .with_values("single", {3}, {1, 1})
+                                 .with_scalar("logit_scale", 3)));
+  TensorStatistics ones = even_statistics(1);
+  ones.min = ones.mean = 1;
+  ones.m2 = 0;
+  EXPECT_FALSE(
+      rule.fires_at(StepBuilder(1).with_statistics("Net_norm.weight", ones)));
+  EXPECT_EQ(rule.verdict().observations_judged, 0u);
+  EXPECT_TRUE(rule.fires_at(
+      StepBuilder(2).with_statistics("Net_fc.weight", ones).of_shape({5, 2})));
+}
+
 TEST(TensorVariance, SkipsEmptyTensorsAndLetsNanPass) {
   RuleHarness rule =
       variance_rule({{"max_threshold", "1"}, {"min_threshold", "0.5"}});

@@ -4,10 +4,9 @@ namespace smdebug {
 
 std::optional<Step> counted_step(const StepId& step, std::optional<Mode> mode) {
   if (mode == Mode::global) return step.global;
-  if (mode ? step.mode == *mode
-           : step.mode == Mode::train || step.mode == Mode::global) {
-    return step.mode_step;
-  }
+  const Mode counted = mode.value_or(Mode::train);
+  const bool has_no_modes = step.mode == Mode::global && counted == Mode::train;
+  if (step.mode == counted || has_no_modes) return step.mode_step;
   return std::nullopt;
 }
 

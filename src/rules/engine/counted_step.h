@@ -9,8 +9,8 @@
 namespace smdebug {
 
 // Returns the number of `step` in `mode`, or none if it is a step of another
-// mode. Without `mode`, training steps are counted: those of TRAIN, or all
-// steps of a run without modes.
+// mode. Training steps, counted for TRAIN and without `mode`, are those of
+// TRAIN or all steps of a run without modes.
 std::optional<Step> counted_step(const StepId& step, std::optional<Mode> mode);
 
 }  // namespace smdebug

@@ -19,15 +19,19 @@ double factor_of_mean(const LossFacts& loss) {
   return loss.reduction == "half_mean" ? 0.5 : 0;
 }
 
-// The mean square of the targets of a regression.
-std::optional<double> mean_square(const LossInputFacts& input) {
-  if (input.function != "mse_loss" || !input.targets || !input.targets->mean ||
-      !input.targets->deviation) {
-    return std::nullopt;
-  }
-  const DataFacts& targets = *input.targets;
-  return *targets.mean * *targets.mean +
-         *targets.deviation * *targets.deviation;
+// The factor and the targets of a mean squared error.
+struct SquaredError {
+  double factor = 0;
+  double mean = 0, deviation = 0;  // of the targets
+};
+
+std::optional<SquaredError> squared_error(const RunFacts& facts) {
+  const LossFacts* loss = only_loss(facts);
+  const double factor = loss ? factor_of_mean(*loss) : 0;
+  if (factor == 0 || loss->input->function != "mse_loss") return std::nullopt;
+  const auto& targets = loss->input->targets;
+  if (!targets || !targets->mean || !targets->deviation) return std::nullopt;
+  return SquaredError{factor, *targets->mean, *targets->deviation};
 }
 
 }  // namespace
@@ -50,12 +54,18 @@ std::optional<Guess> guess_of(const RunFacts& facts) {
   return Guess{classes, std::log(static_cast<double>(classes))};
 }
 
+std::optional<double> loss_of_constant(const RunFacts& facts) {
+  const auto error = squared_error(facts);
+  if (!error) return std::nullopt;
+  return error->factor * error->deviation * error->deviation;
+}
+
 std::optional<double> loss_of_zeros(const RunFacts& facts) {
   if (const auto guess = guess_of(facts)) return guess->loss;
-  const LossFacts* loss = only_loss(facts);
-  const double factor = loss ? factor_of_mean(*loss) : 0;
-  const auto square = factor > 0 ? mean_square(*loss->input) : std::nullopt;
-  return square ? std::optional(factor * *square) : std::nullopt;
+  const auto error = squared_error(facts);
+  if (!error) return std::nullopt;
+  return error->factor *
+         (error->mean * error->mean + error->deviation * error->deviation);
 }
 
 }  // namespace smdebug

@@ -22,6 +22,10 @@ struct Guess {
 // Returns it for the only loss of a training, if that is a mean cross entropy.
 std::optional<Guess> guess_of(const RunFacts& facts);
 
+// Returns the loss of the best constant prediction, for the only loss of a
+// training, if that is a mean squared error: the variance of the targets.
+std::optional<double> loss_of_constant(const RunFacts& facts);
+
 // Returns the loss of a model whose outputs are 0, for the only loss of a
 // training: that of the guess or, for a mean squared error, the mean square of
 // the targets.
