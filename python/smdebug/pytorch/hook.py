@@ -55,7 +55,7 @@ from smdebug.pytorch.module_patterns import (
 )
 from smdebug.pytorch.optimizer_watch import OptimizerWatch
 from smdebug.pytorch.optimizers import Optimizers
-from smdebug.pytorch.private_names import is_loss, unwrapped, updates_of
+from smdebug.pytorch.private_names import called_module, is_loss, unwrapped, updates_of
 from smdebug.pytorch.roots import Root
 from smdebug.pytorch.scripting import hide_hooks, show_hooks
 from smdebug.pytorch.shards import class_name, rank_and_size
@@ -241,7 +241,9 @@ class Hook(BaseHook):
         start.before_copy = self._installer.install_for_copy
         self._starts[root] = start
         self._root_handles.append(
-            module.register_forward_pre_hook(outside_compiled_graph(start), with_kwargs=True)
+            called_module(module).register_forward_pre_hook(
+                outside_compiled_graph(start), with_kwargs=True
+            )
         )
         self._roots.append(model)
         for submodule, path in model.paths.items():
@@ -390,6 +392,8 @@ class Hook(BaseHook):
     def begin_during_call(self, module: torch.nn.Module, arguments: tuple[Any, ...]) -> None:
         """Begins the step of the current call of a root that was registered during this call. Its
         keyword arguments are recorded when it returns."""
+        if called_module(module) is not module:
+            return  # that call has not begun yet
         root = unwrapped(module)
         self._starts[root].begin(arguments, {})
 

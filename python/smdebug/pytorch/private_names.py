@@ -191,6 +191,14 @@ def unwrapped(module: Any) -> torch.nn.Module:
             return module
 
 
+def called_module(module: Any) -> Any:
+    """The module whose call is that of the model. A script evaluates the module inside of
+    DistributedDataParallel, which calls that module itself."""
+    while isinstance(module, torch.nn.parallel.DistributedDataParallel):
+        module = module.module
+    return module
+
+
 def updates_of(tensor: torch.Tensor) -> int:
     """How often the elements were changed in place; 0 if torch does not count that."""
     return 0 if tensor.is_inference() else getattr(tensor, "_version", 0)
