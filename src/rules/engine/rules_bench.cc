@@ -1,6 +1,7 @@
 // Measures the time of rules that judge statistics in memory (T20 of
-// docs/performance.md), including the runner's selection of tensors. Names are
-// as long as those of real layers; no rule fires.
+// docs/performance.md), one by one and the default rules together, including
+// the runner's selection of tensors. Names are as long as those of real layers;
+// no rule fires.
 
 #include <map>
 #include <memory>
@@ -98,6 +99,55 @@ BENCHMARK_CAPTURE(RuleOverStatistics, DeadRelu, "DeadRelu", "_relu_output_0",
                   Given{});
 BENCHMARK_CAPTURE(RuleOverStatistics, SaturatedActivation,
                   "SaturatedActivation", "_tanh_input_0", Given{});
+
+// The parameters, gradients and activations of a step of two workers, without a
+// loss: a rule would soon find that one does not fall.
+StepBuilder step_of_training(double scale) {
+  constexpr int kLayers = 25;
+  StepBuilder step(0);
+  for (int layer = 0; layer < kLayers; ++layer) {
+    const std::string path = "layer4." + std::to_string(layer);
+    for (const std::string& name :
+         {"ResNet_" + path + ".weight", "ResNet_" + path + ".bias",
+          "gradient/ResNet_" + path + ".weight",
+          "gradient/ResNet_" + path + ".bias", path + "_relu_output_0"}) {
+      for (int worker = 0; worker < kWorkers; ++worker) {
+        step.with_statistics(name, healthy(scale))
+            .of_shape({kRows, kUnits})
+            .from_worker("worker_" + std::to_string(worker));
+      }
+    }
+  }
+  return step;
+}
+
+void DefaultRulesTogether(benchmark::State& state) {
+  RuleRunner runner(*make_builtin_rules({}));
+  runner.on_collections(
+      0, std::vector<TensorGroup>{{"gradients", {"^gradient"}, {}},
+                                  {"weights", {"^(?!gradient).*weight"}, {}},
+                                  {"biases", {"^(?!gradient).*bias"}, {}},
+                                  {"relu_output", {"relu_output"}, {}}});
+  StepBuilder even = step_of_training(1), odd = step_of_training(0.9);
+  StepView steps[] = {even.view(), odd.view()};
+  Step step = 0;
+  for (auto _ : state) {
+    StepView& next = steps[step % 2];
+    next.step.global = next.step.mode_step = ++step;
+    runner.on_step(next);
+  }
+  std::size_t judging = 0;
+  for (const Verdict& verdict : runner.verdicts()) {
+    if (verdict.status == RuleStatus::issues_found) {
+      state.SkipWithError(verdict.rule + ": " + verdict.message);
+    }
+    judging += verdict.observations_judged > 0;
+  }
+  state.counters["judging"] = static_cast<double>(judging);
+  state.SetItemsProcessed(
+      static_cast<std::int64_t>(state.iterations() * steps[0].tensors.size()));
+}
+BENCHMARK(DefaultRulesTogether);
 
 }  // namespace
 }  // namespace smdebug
