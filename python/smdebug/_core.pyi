@@ -635,7 +635,7 @@ class HookConfig:
     A snapshot of the configuration of a hook. smdebug.hook_options.HookOptions describes the fields.
     """
 
-    def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Iterable[Collection], further_patterns: Mapping[str, Sequence[str]] = {}, tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0, private: bool = False, announces_first_step: bool = True, max_tensors_per_module: int = 0, steps_after_leap: int = 0) -> None: ...
+    def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Iterable[Collection], further_patterns: Mapping[str, Sequence[str]] = {}, tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0, private: bool = False, announces_first_step: bool = True, max_tensors_per_module: int = 0, steps_after_leap: int = 0, parameters_by_role: bool = False) -> None: ...
 
     @property
     def out_dir(self) -> str:
@@ -1178,7 +1178,7 @@ class OperationFacts:
 class LoopFacts:
     """The facts of the loop around a model."""
 
-    def __init__(self, *, autocast_dtype: str = '', schedulers: Sequence[SchedulerFacts] = [], scaled_clippings: int = 0, scaled_clipping_limit: float | None = None, log_hides_not_finite: bool = False, not_finite_by: OperationFacts | None = None) -> None: ...
+    def __init__(self, *, autocast_dtype: str = '', schedulers: Sequence[SchedulerFacts] = [], scaled_clippings: int = 0, scaled_clipping_limit: float | None = None, log_hides_not_finite: bool = False, not_finite_by: OperationFacts | None = None, short_lived_optimizers: int | None = None, evaluations_in_training_mode: int | None = None, layers_outside: Sequence[str] = []) -> None: ...
 
     @property
     def autocast_dtype(self) -> str: ...
@@ -1197,6 +1197,15 @@ class LoopFacts:
 
     @property
     def not_finite_by(self) -> OperationFacts | None: ...
+
+    @property
+    def short_lived_optimizers(self) -> int | None: ...
+
+    @property
+    def evaluations_in_training_mode(self) -> int | None: ...
+
+    @property
+    def layers_outside(self) -> list[str]: ...
 
 class RunFacts:
     """

@@ -298,24 +298,36 @@ void bind_loop(nb::module_& m) {
              std::uint64_t scaled_clippings,
              std::optional<double> scaled_clipping_limit,
              bool log_hides_not_finite,
-             std::optional<OperationFacts> not_finite_by) {
-            new (self)
-                LoopFacts{std::move(autocast_dtype), std::move(schedulers),
-                          scaled_clippings,          scaled_clipping_limit,
-                          log_hides_not_finite,      std::move(not_finite_by)};
+             std::optional<OperationFacts> not_finite_by,
+             std::optional<std::uint64_t> short_lived_optimizers,
+             std::optional<std::uint64_t> evaluations_in_training_mode,
+             std::vector<std::string> layers_outside) {
+            new (self) LoopFacts{
+                std::move(autocast_dtype), std::move(schedulers),
+                scaled_clippings,          scaled_clipping_limit,
+                log_hides_not_finite,      std::move(not_finite_by),
+                short_lived_optimizers,    evaluations_in_training_mode,
+                std::move(layers_outside)};
           },
           nb::kw_only(), "autocast_dtype"_a = "",
           "schedulers"_a = std::vector<SchedulerFacts>(),
           "scaled_clippings"_a = 0,
           "scaled_clipping_limit"_a.none() = nb::none(),
           "log_hides_not_finite"_a = false,
-          "not_finite_by"_a.none() = nb::none())
+          "not_finite_by"_a.none() = nb::none(),
+          "short_lived_optimizers"_a.none() = nb::none(),
+          "evaluations_in_training_mode"_a.none() = nb::none(),
+          "layers_outside"_a = std::vector<std::string>())
       .def_ro("autocast_dtype", &LoopFacts::autocast_dtype)
       .def_ro("schedulers", &LoopFacts::schedulers)
       .def_ro("scaled_clippings", &LoopFacts::scaled_clippings)
       .def_ro("scaled_clipping_limit", &LoopFacts::scaled_clipping_limit)
       .def_ro("log_hides_not_finite", &LoopFacts::log_hides_not_finite)
-      .def_ro("not_finite_by", &LoopFacts::not_finite_by);
+      .def_ro("not_finite_by", &LoopFacts::not_finite_by)
+      .def_ro("short_lived_optimizers", &LoopFacts::short_lived_optimizers)
+      .def_ro("evaluations_in_training_mode",
+              &LoopFacts::evaluations_in_training_mode)
+      .def_ro("layers_outside", &LoopFacts::layers_outside);
 }
 
 }  // namespace

@@ -136,6 +136,127 @@ for epoch in range(2):
     assert trial.tensor("CrossEntropyLoss_output_0").steps(mode=modes.EVAL) == [0, 1]
 
 
+def test_updates_in_evaluation_mode_are_training_steps_from_the_second_on(tmp_path, out_dir):
+    run(
+        tmp_path,
+        out_dir,
+        TRAINING
+        + """
+step(); step()
+model.eval()
+with torch.no_grad():
+    criterion(model(x), y)
+for _ in range(3):
+    step()
+with torch.no_grad():
+    criterion(model(x), y)
+step()
+model.train()
+step()
+model.eval()
+criterion(model(x), y)
+""",
+    )
+    trial = read(out_dir)
+    # Of the three updates that follow the evaluation, the first one shows that they train.
+    assert trial.steps(mode=modes.TRAIN) == list(range(6))
+    assert trial.steps(mode=modes.EVAL) == list(range(4))
+    losses = dict(trial.series("loss_output_0", mode=modes.TRAIN))
+    assert sorted(losses) == list(range(6))
+
+
+def test_parameters_are_recorded_by_their_role_whatever_their_names(tmp_path, out_dir):
+    run(
+        tmp_path,
+        out_dir,
+        """
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.pos_embed = nn.Parameter(torch.ones(4))
+        self.attention = nn.MultiheadAttention(4, 1)
+    def forward(self, x):
+        x = self.fc(x) + self.pos_embed
+        return self.attention(x, x, x)[0]
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(2):
+    model(torch.randn(3, 4)).square().mean().backward()
+    optimizer.step()
+""",
+        collections=("weights", "biases", "losses"),
+    )
+    trial = read(out_dir)
+    assert trial.tensor_names(collection="weights") == [
+        "Net_attention.in_proj_weight",
+        "Net_attention.out_proj.weight",
+        "Net_fc.weight",
+        "Net_pos_embed",
+    ]
+    assert trial.tensor_names(collection="biases") == [
+        "Net_attention.in_proj_bias",
+        "Net_attention.out_proj.bias",
+        "Net_fc.bias",
+    ]
+
+
+def test_an_evaluation_of_the_module_inside_ddp_is_no_training_step(tmp_path, out_dir):
+    run(
+        tmp_path,
+        out_dir,
+        """
+import torch
+from torch import nn
+torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0,
+                                     world_size=1)
+model = nn.parallel.DistributedDataParallel(nn.Linear(4, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+criterion = nn.MSELoss()
+x, y = torch.ones(3, 4), torch.zeros(3, 2)
+for _ in range(3):
+    model.train()
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        criterion(model.module(x), y)
+""",
+    )
+    trial = read(out_dir)
+    assert trial.steps(mode=modes.TRAIN) == [0, 1, 2]
+    assert trial.steps(mode=modes.EVAL) == [0, 1, 2]
+
+
+def test_a_model_that_the_script_drops_is_freed_once_the_next_one_trains(tmp_path, out_dir):
+    environment = settings(out_dir)
+    request = json.loads(environment["SMDEBUG_RUN"]) | {"next_out_dir": f"{out_dir}-model-"}
+    done = run_script(
+        tmp_path,
+        GATE
+        + """
+import gc, weakref
+import torch
+def train():
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.Adam(model.parameters())
+    for _ in range(3):
+        model(torch.ones(3, 4)).square().mean().backward()
+        optimizer.step()
+    return weakref.ref(model)
+first = train()
+second = train()
+gc.collect()
+print(first() is None)
+""",
+        environment={"SMDEBUG_RUN": json.dumps(request)},
+    )
+    assert done.stdout.splitlines() == ["True"]
+
+
 def test_a_loss_that_a_model_creates_in_each_call_is_not_recorded_in_one_evaluation_alone(
     tmp_path, out_dir
 ):

@@ -98,13 +98,14 @@ def test_every_parameter_is_listed_with_the_group_that_updates_it(out_dir):
 
 def test_parameters_of_an_older_model_are_foreign_to_the_recorded_one(out_dir):
     model, older = Net(), Net()
-    optimizer = torch.optim.SGD([*older.parameters(), model.fc2.bias], lr=0.1)
+    optimizer = torch.optim.SGD([*older.parameters(), model.fc2.bias], lr=0.1, momentum=0.75)
     hook = every_step(out_dir)
     hook.register_module(model)
     step(model, optimizer)
     hook.close()
     (group,) = facts_of(out_dir).optimizers[0].groups
     assert (group.parameters, group.foreign_parameters) == (5, 4)
+    assert group.settings["momentum"] == 0.75
 
 
 def test_modules_and_losses_are_listed_with_their_settings(out_dir):

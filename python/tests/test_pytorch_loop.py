@@ -149,6 +149,121 @@ def test_a_trainer_that_hides_nan_is_known(tmp_path, out_dir):
         assert loop_of(folder).log_hides_not_finite is hides
 
 
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        ("Adam(model.parameters())", 100),  # reported at 100 of 119
+        ("SGD(model.parameters(), 0.1, momentum=0.9)", 100),
+        ("SGD(model.parameters(), 0.1)", 0),  # it has nothing to lose
+        ("LBFGS(model.parameters())", 0),
+    ],
+)
+def test_optimizers_that_are_made_for_each_update_are_counted(tmp_path, out_dir, made, count):
+    script = f"""
+    import torch
+    model = torch.nn.Linear(4, 2)
+    for step in range(120):
+        optimizer = torch.optim.{made}
+        def closure():
+            optimizer.zero_grad()
+            loss = model(torch.ones(3, 4)).square().mean()
+            loss.backward()
+            return loss
+        optimizer.step(closure)
+    """
+    run(tmp_path, out_dir, script)
+    facts = read(out_dir).facts()[-1].facts
+    assert facts.loop.short_lived_optimizers == count
+    assert len(facts.optimizers) == 1
+
+
+@pytest.mark.parametrize(
+    ("evaluate", "count"),
+    [
+        ("with torch.no_grad(): loss_of(model(x), y)", 10),
+        ("model.eval()\n        with torch.no_grad(): loss_of(model(x), y)", None),
+        # The batch of a generator, for the loss of a discriminator.
+        ("with torch.no_grad(): made = model(x)\n        loss_of(other(made), y)", None),
+        ("pass", None),
+    ],
+)
+def test_evaluations_in_training_mode_are_counted(tmp_path, out_dir, evaluate, count):
+    script = f"""
+    import torch
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.Dropout())
+    other = torch.nn.Linear(2, 2)
+    loss_of = torch.nn.MSELoss()
+    optimizer = torch.optim.SGD([*model.parameters(), *other.parameters()], 0.1)
+    x, y = torch.ones(3, 4), torch.zeros(3, 2)
+    for step in range(12):
+        model.train()
+        optimizer.zero_grad()
+        loss_of(other(model(x)), y).backward()
+        optimizer.step()
+        {evaluate}
+    """
+    run(tmp_path, out_dir, script)
+    assert loop_of(out_dir).evaluations_in_training_mode == count
+
+
+@pytest.mark.parametrize(
+    ("hidden", "parameters", "kinds"),
+    [
+        ("[nn.Linear(4, 4), nn.Linear(4, 4)]", "model.parameters()", ["Linear", "Linear"]),
+        ("nn.ModuleList([nn.Linear(4, 4)])", "model.parameters()", []),
+        (
+            "[nn.Linear(4, 4)]",
+            "[*model.parameters(), *(p for layer in model.hidden for p in layer.parameters())]",
+            [],
+        ),
+        ("[nn.Linear(4, 4).requires_grad_(False)]", "model.parameters()", []),
+        ("[nn.ReLU()]", "model.parameters()", []),
+    ],
+)
+def test_layers_in_a_list_that_no_optimizer_holds_are_told(
+    tmp_path, out_dir, hidden, parameters, kinds
+):
+    script = f"""
+    import torch
+    from torch import nn
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.hidden = {hidden}
+            self.last = nn.Linear(4, 2)
+        def forward(self, x):
+            for layer in self.hidden:
+                x = layer(x)
+            return self.last(x)
+    model, teacher = Model(), nn.Sequential(nn.Linear(4, 2)).eval()
+    optimizer = torch.optim.SGD({parameters}, 0.1)
+    for _ in range(3):
+        x = torch.ones(3, 4)
+        optimizer.zero_grad()
+        (model(x) - teacher(x)).square().mean().backward()
+        optimizer.step()
+    """
+    run(tmp_path, out_dir, script)
+    assert loop_of(out_dir).layers_outside == kinds
+
+
+def test_an_optimizer_for_each_epoch_is_not_short_lived(tmp_path, out_dir):
+    script = """
+    import torch
+    model = torch.nn.Linear(4, 2)
+    other = torch.optim.Adam([model.bias])
+    for epoch in range(20):
+        optimizer = torch.optim.Adam([model.weight])
+        for step in range(3):
+            model(torch.ones(3, 4)).square().mean().backward()
+            optimizer.step()
+            other.step()
+    """
+    run(tmp_path, out_dir, script)
+    assert loop_of(out_dir).short_lived_optimizers == 0
+
+
 # --- the functions that are replaced ---
 
 

@@ -144,6 +144,12 @@ Json operation_json(const std::optional<OperationFacts>& operation) {
                       {"size", operation->size}};
 }
 
+Json texts_json(const std::vector<std::string>& texts) {
+  Json::Array array;
+  for (const std::string& text : texts) array.push_back(text);
+  return array;
+}
+
 Json to_json(const LoopFacts& loop) {
   return Json::Object{
       {"autocast_dtype", text_or_null(loop.autocast_dtype)},
@@ -151,13 +157,10 @@ Json to_json(const LoopFacts& loop) {
       {"scaled_clippings", loop.scaled_clippings},
       {"scaled_clipping_limit", number_or_null(loop.scaled_clipping_limit)},
       {"log_hides_not_finite", loop.log_hides_not_finite},
-      {"not_finite_by", operation_json(loop.not_finite_by)}};
-}
-
-Json training_sets_json(const RunFacts& facts) {
-  Json::Array names;
-  for (const std::string& set : facts.training_sets) names.push_back(set);
-  return names;
+      {"not_finite_by", operation_json(loop.not_finite_by)},
+      {"short_lived_optimizers", Json(loop.short_lived_optimizers)},
+      {"evaluations_in_training_mode", Json(loop.evaluations_in_training_mode)},
+      {"layers_outside", texts_json(loop.layers_outside)}};
 }
 
 // --- parsing ---
@@ -389,6 +392,17 @@ Status parse_into(const Json& json, LoopFacts& loop) {
         parse_into(*json.find("not_finite_by"), loop.not_finite_by.emplace());
     if (!parsed) return std::move(parsed).error().within("not_finite_by");
   }
+  if (is_given(json, "short_lived_optimizers")) {
+    SMD_TRY(loop.short_lived_optimizers,
+            count_at(json, "short_lived_optimizers"));
+  }
+  if (is_given(json, "evaluations_in_training_mode")) {
+    SMD_TRY(loop.evaluations_in_training_mode,
+            count_at(json, "evaluations_in_training_mode"));
+  }
+  if (is_given(json, "layers_outside")) {
+    SMD_TRY(loop.layers_outside, texts_at(json, "layers_outside"));
+  }
   return {};
 }
 
@@ -453,7 +467,7 @@ std::string write_facts_file(const RunFacts& facts) {
                    {"inputs", list_json(facts.inputs)},
                    {"evaluation_inputs", list_json(facts.evaluation_inputs)},
                    {"loop", to_json(facts.loop)},
-                   {"training_sets", training_sets_json(facts)}};
+                   {"training_sets", texts_json(facts.training_sets)}};
   return json.dump(JsonStyle::spaced);
 }
 

@@ -85,6 +85,9 @@ RunFacts facts_of_all_kinds() {
   facts.loop.scaled_clipping_limit = 1.5;
   facts.loop.log_hides_not_finite = true;
   facts.loop.not_finite_by = {"log of 0", 7, 3, 320};
+  facts.loop.short_lived_optimizers = 12;
+  facts.loop.evaluations_in_training_mode = 3;
+  facts.loop.layers_outside = {"Linear", "Conv2d"};
   return facts;
 }
 

@@ -31,7 +31,7 @@ constexpr Kinds kEvaluationScale = {"evaluation inputs of another scale"};
 constexpr Kinds kDataOrder = {"sorted labels", "labels of one class"};
 constexpr Kinds kNothingMoves = {"nothing moves"};
 constexpr Kinds kOtherParameters = {"the optimizer holds other parameters",
-                                    "in no optimizer"};
+                                    "in no optimizer", "no part of the model"};
 constexpr Kinds kPartRests = {"a learning rate of 0", "no gradient"};
 constexpr Kinds kNoUpdate = {"nothing moves and no optimizer acts"};
 constexpr Kinds kZeroGradients = {"gradients of 0"};
@@ -46,6 +46,7 @@ constexpr Kinds kWrongSign = {"the wrong sign"};
 constexpr Kinds kHighStart = {"far above a guess"};
 constexpr Kinds kFixedStatistics = {"running statistics that do not change"};
 constexpr Kinds kWholeModel = {"the whole model"};
+constexpr Kinds kTrainingMode = {"an evaluation in training mode"};
 constexpr Kinds kDeadAtOnce = {"dead from the first step on"};
 constexpr Kinds kDeadLater = {"dead after updates"};
 constexpr Kinds kTooLarge = {"too large"};
@@ -169,6 +170,10 @@ constexpr Group kByEvaluationScale = {&kNoGeneralization, &kOverfit,
 constexpr Group kByLargerClass = {&kPredictions};
 constexpr Group kByForeignLabels = {&kOverfit, &kPredictions};
 constexpr Group kByWrongSign = {&kPlunging};
+// Each update has the size of a first one.
+constexpr Group kByFirstUpdates = {
+    &kNotFinite, &kRising,       &kStanding,   &kDying,    &kVanishing,
+    &kResting,   &kLargeUpdates, &kSameOutput, &kHighRate, &kPredictions};
 constexpr Group kByNothingMoving = {&kStanding,   &kDead,    &kVanishing,
                                     &kSameOutput, &kLowRate, &kPredictions};
 // A layer that is exchanged during the training starts untrained.
@@ -252,6 +257,9 @@ constexpr CauseRow kRows[] = {
      .finding = {"MixedSamples"},
      .explains_all_later = true},
     {.stage = Stage::wiring,
+     .finding = {"ShortLivedOptimizers"},
+     .effects = kByFirstUpdates},
+    {.stage = Stage::wiring,
      .finding = {"InitialLoss", kWrongSign},
      .effects = kByWrongSign,
      .explains_all_later = true},
@@ -270,6 +278,9 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::wiring,
      .finding = {"WrongMode", kWholeModel},
      .explains_all_later = true},
+    {.stage = Stage::wiring,
+     .finding = {"WrongMode", kTrainingMode},
+     .effects = kByEvaluationScale},
     {.stage = Stage::wiring,
      .finding = {"NormalizationTrouble", kFixedStatistics},
      .effects = kByEvaluationScale},

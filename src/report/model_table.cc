@@ -122,6 +122,8 @@ std::string input_text(const LossInputFacts& input) {
   if (!input.values.empty()) text += ", " + input.values;
   if (input.target_shape)
     text += "; targets " + shape_text(*input.target_shape);
+  if (input.ignored.value_or(0) > 0)
+    text += fmt::format(", {:.3g} % of them ignored", 100 * *input.ignored);
   return text;
 }
 
@@ -141,16 +143,60 @@ std::string numbers_text(const DataFacts& data) {
   return fmt::format("{:.4g}, {:.4g}", *data.mean, *data.deviation);
 }
 
+// "-0.5 to 1.5; not finite at step 37".
+std::string range_text(const DataFacts& data) {
+  std::string text;
+  if (data.low && data.high)
+    text = fmt::format("{:.4g} to {:.4g}", *data.low, *data.high);
+  if (data.not_finite) {
+    text += fmt::format("{}not finite at step {}", text.empty() ? "" : "; ",
+                        *data.not_finite);
+  }
+  return text;
+}
+
 std::string inputs_text(const RunFacts& facts) {
   TextTable table(
-      {"input", "shape", "dtype", "mean, deviation", "received by"});
+      {"input", "shape", "dtype", "mean, deviation", "range", "received by"});
   const auto add = [&](const DataFacts& data, std::string_view note) {
     table.add({data.tensor + std::string(note), shape_text(data.shape),
-               data.dtype, numbers_text(data), data.received_by});
+               data.dtype, numbers_text(data), range_text(data),
+               data.received_by});
   };
   for (const DataFacts& data : facts.inputs) add(data, "");
   for (const DataFacts& data : facts.evaluation_inputs) add(data, " (EVAL)");
   return table.rows() > 0 ? "\n" + table.text() : "";
+}
+
+// "320 of 10 classes, 180 of the largest and 2 of the smallest; order 0.1".
+std::string labels_text(const DataFacts& data) {
+  if (data.labels == 0) return "";
+  std::string text = fmt::format(
+      "{} of {} classes, {} of the largest and {} of the smallest", data.labels,
+      data.classes, data.largest_class, data.smallest_class);
+  if (data.label_order)
+    text += fmt::format("; order {:.2g}", *data.label_order);
+  return text;
+}
+
+std::string targets_text(const RunFacts& facts) {
+  TextTable table(
+      {"targets of", "shape", "dtype", "mean, deviation", "range", "labels"});
+  for (const LossFacts& loss : facts.losses) {
+    if (!loss.input || !loss.input->targets) continue;
+    const DataFacts& targets = *loss.input->targets;
+    table.add({loss.tensor, shape_text(targets.shape), targets.dtype,
+               numbers_text(targets), range_text(targets),
+               labels_text(targets)});
+  }
+  return table.rows() > 0 ? "\n" + table.text() : "";
+}
+
+// "trained on: validation_0".
+std::string training_sets_text(const RunFacts& facts) {
+  if (facts.training_sets.empty()) return "";
+  return fmt::format("\ntrained on: {}\n",
+                     fmt::join(facts.training_sets, ", "));
 }
 
 std::string schedulers_text(const RunFacts& facts) {
@@ -179,6 +225,14 @@ std::string loop_text(const LoopFacts& loop) {
   if (loop.log_hides_not_finite) {
     text += "log: the trainer leaves out losses that are NaN or infinite\n";
   }
+  if (loop.short_lived_optimizers.value_or(0) > 0) {
+    text += fmt::format("optimizers: {} replaced after at most two updates\n",
+                        *loop.short_lived_optimizers);
+  }
+  if (!loop.layers_outside.empty()) {
+    text += fmt::format("layers outside of the model: {}\n",
+                        fmt::join(loop.layers_outside, ", "));
+  }
   if (const auto& operation = loop.not_finite_by) {
     text += fmt::format("loss: not finite at step {} by {}\n", operation->step,
                         operation->kind);
@@ -199,7 +253,8 @@ std::string model_text(std::span<const WorkerFacts> facts) {
     }
     text += parameters_text(*shared.facts) + optimizers_text(*shared.facts) +
             modules_text(*shared.facts) + inputs_text(*shared.facts) +
-            losses_text(*shared.facts) + schedulers_text(*shared.facts) +
+            losses_text(*shared.facts) + targets_text(*shared.facts) +
+            training_sets_text(*shared.facts) + schedulers_text(*shared.facts) +
             loop_text(shared.facts->loop);
   }
   return text;

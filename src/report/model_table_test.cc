@@ -33,6 +33,9 @@ RunFacts facts_of_a_net() {
   features.shape = {32, 3};
   features.mean = 0.5;
   features.deviation = 1234.5;
+  features.low = -3;
+  features.high = 20000;
+  features.not_finite = 37;
   LossInputFacts input;
   input.function = "cross_entropy";
   input.steps = 3;
@@ -64,13 +67,42 @@ TEST(ModelTable, ListsParametersOptimizersModulesAndLosses) {
       "fc      Linear   train\n"
       "drop    Dropout  eval   p 0.5\n"
       "\n"
-      "input        shape    dtype    mean, deviation  received by\n"
-      "Net_input_0  (32, 3)  float32  0.5, 1234        Linear\n"
+      "input        shape    dtype    mean, deviation  range                 "
+      "              received by\n"
+      "Net_input_0  (32, 3)  float32  0.5, 1234        -3 to 2e+04; not "
+      "finite at step 37  Linear\n"
       "\n"
       "loss           kind              reduction  ignored label  input\n"
       "loss_output_0  CrossEntropyLoss  mean                -100  "
       "(32, 10) Softmax, probabilities; targets (32)\n"
       "loss_output_1  L1Loss            sum\n");
+}
+
+TEST(ModelTable, ListsTheTargetsOfLosses) {
+  RunFacts net = facts_of_a_net();
+  LossInputFacts& input = *net.losses[0].input;
+  input.ignored = 0.25;
+  DataFacts& targets = input.targets.emplace();
+  targets.shape = {32};
+  targets.dtype = "int64";
+  targets.labels = 320;
+  targets.classes = 10;
+  targets.largest_class = 180;
+  targets.smallest_class = 2;
+  targets.label_order = 0.125;
+  net.training_sets = {"validation_0"};
+  const std::string text =
+      model_text(std::vector<WorkerFacts>{{"worker_0", net}});
+  EXPECT_THAT(text, HasSubstr("targets (32), 25 % of them ignored\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("\n"
+                "targets of     shape  dtype  mean, deviation  range  labels\n"
+                "loss_output_0  (32)   int64                          320 of "
+                "10 classes, 180 of the largest and 2 of the smallest; order "
+                "0.12\n"
+                "\n"
+                "trained on: validation_0\n"));
 }
 
 TEST(ModelTable, ListsSchedulersAndWhatTheLoopDoes) {
@@ -80,6 +112,8 @@ TEST(ModelTable, ListsSchedulersAndWhatTheLoopDoes) {
   net.loop.autocast_dtype = "bfloat16";
   net.loop.scaled_clippings = 3;
   net.loop.log_hides_not_finite = true;
+  net.loop.short_lived_optimizers = 10;
+  net.loop.layers_outside = {"Linear", "Conv2d"};
   net.loop.not_finite_by = {"log of 0", 7, 3, 320};
   EXPECT_THAT(
       model_text(std::vector<WorkerFacts>{{"worker_0", net}}),
@@ -94,6 +128,8 @@ TEST(ModelTable, ListsSchedulersAndWhatTheLoopDoes) {
                 "scale of a gradient scaler\n"
                 "log: the trainer leaves out losses that are NaN or "
                 "infinite\n"
+                "optimizers: 10 replaced after at most two updates\n"
+                "layers outside of the model: Linear, Conv2d\n"
                 "loss: not finite at step 7 by log of 0\n"));
 }
 

@@ -41,6 +41,7 @@ RULES = {
     "PoorWeightInitialization": {},
     "ReplicasDiffer": {},
     "SaturatedActivation": {"threshold_inactivity": "50"},
+    "ShortLivedOptimizers": {},
     "SimilarAcrossRuns": {"other_trials": "{reference}", "collection_names": "weights"},
     "StalledTrainingRule": {},
     "TensorVariance": {"collection_names": "zeros", "min_threshold": "1e-9"},

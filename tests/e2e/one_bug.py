@@ -153,6 +153,10 @@ few_labels = (right_labels + (torch.arange(40) < 10)) % 5
         "weights that all begin with 0",
         {"before": "for layer in (model[0], model[2]): nn.init.zeros_(layer.weight)"},
     ),
+    "ShortLivedOptimizers": (
+        "an optimizer that is constructed in the loop",
+        {"update": "torch.optim.Adam(model.parameters()).step()"},
+    ),
     "WrongMode": (
         "a model.eval() that is never undone",
         {

@@ -196,6 +196,16 @@ struct LoopFacts {
   // Whether the trainer leaves losses that are not finite out of its log.
   bool log_hides_not_finite = false;
   std::optional<OperationFacts> not_finite_by = {};  // none: unknown
+  // Optimizers that keep averages of the gradients, acted at most twice and
+  // were then replaced by another one for the same parameters. None: not
+  // counted.
+  std::optional<std::uint64_t> short_lived_optimizers = {};
+  // Losses without gradients of models in training mode. None: not counted, or
+  // a model has been evaluated in evaluation mode.
+  std::optional<std::uint64_t> evaluations_in_training_mode = {};
+  // The kinds of the layers that a model calls although they are no part of it,
+  // and whose trainable parameters no optimizer holds: "Linear".
+  std::vector<std::string> layers_outside = {};
 
   friend bool operator==(const LoopFacts&, const LoopFacts&) = default;
 };

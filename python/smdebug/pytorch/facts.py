@@ -49,6 +49,7 @@ _NORMALIZATIONS = (
 _DROPOUT_SETTINGS = ("p",)
 _SEQUENCE_SETTINGS = ("dropout", "batch_first")  # such a layer applies dropout itself
 _NORMALIZATION_SETTINGS = ("eps", "momentum", "num_groups", "track_running_stats")
+_MOST_OUTSIDE = 20
 # The keys of an optimizer's group that are facts -> their names.
 _GROUP_SETTINGS = {
     "lr": "learning_rate",
@@ -93,6 +94,7 @@ class FactsReport:
         self.model_inputs: ModelInputs = ModelInputs()
         self._sequence_inputs = SequenceInputs()
         self.loop: LoopNotes = LoopNotes()
+        self._outside: list[weakref.ref[nn.Module]] = []
         self._data_version = 0  # of the three when they were described last
 
     def follow(self, is_saved_step: bool) -> None:
@@ -127,7 +129,8 @@ class FactsReport:
         try:
             is_new = not any(known() is optimizer for known in self._optimizers)
             if is_new:
-                self._optimizers.append(weakref.ref(optimizer))
+                living = [known for known in self._optimizers if known() is not None]
+                self._optimizers = [*living, weakref.ref(optimizer)]
                 if self._ours_of(optimizer):
                     kind = type(optimizer).__name__
                     self.updaters[kind] = self.updaters.get(kind, False) or _has_state(optimizer)
@@ -169,6 +172,23 @@ class FactsReport:
         self.model_inputs.note_not_finite(step)
         self.loss_inputs.note_not_finite(loss, step)
         self.loop.note_not_finite(loss, step)
+
+    def note_outside(self, module: nn.Module) -> None:
+        """Notes a module that a model calls although it is no part of it."""
+        if len(self._outside) == _MOST_OUTSIDE or any(each() is module for each in self._outside):
+            return
+        own = module.parameters(recurse=False)
+        if any(each.requires_grad for each in own):
+            self._outside.append(weakref.ref(module))
+
+    def _layers_outside(self, held: Mapping[int, Any]) -> list[str]:
+        """The kinds of the noted modules that no optimizer holds."""
+        modules = [each for each in (known() for known in self._outside) if each is not None]
+        return [
+            encodable(type(module).__name__)
+            for module in modules
+            if not any(id(each) in held for each in module.parameters(recurse=False))
+        ]
 
     def _describe(self) -> None:
         optimizers = self._known_optimizers()
@@ -214,7 +234,7 @@ class FactsReport:
             losses=self._losses(),
             inputs=self.model_inputs.facts(),
             evaluation_inputs=self.model_inputs.evaluation_facts(),
-            loop=self.loop.facts(self._known_optimizers()),
+            loop=self.loop.facts(self._known_optimizers(), facts.loop.layers_outside),
         )
 
     def _known_optimizers(self) -> list[Any]:
@@ -267,7 +287,7 @@ class FactsReport:
             losses=self._losses(),
             inputs=self.model_inputs.facts(),
             evaluation_inputs=self.model_inputs.evaluation_facts(),
-            loop=self.loop.facts(optimizers),
+            loop=self.loop.facts(optimizers, self._layers_outside(positions)),
         )
 
     def _losses(self) -> list[_core.LossFacts]:

@@ -65,6 +65,9 @@ class LaunchedHook(Hook):
     calls: int = 0  # of recorded models
     _series: StepSeries | None = None
     _is_evaluating = False  # the open step
+    _is_training_mode = True  # the model that began it
+    # The last update was in a step of a model in evaluation mode, so steps with gradients train.
+    _trains_in_evaluation_mode = False
     _searches_data = True  # until a loss was not finite
     _has_mode_of_script = False
     _counts_evaluations = True  # a call that evaluates during a step of the leader belongs to it
@@ -96,6 +99,16 @@ class LaunchedHook(Hook):
         """The recorded models."""
         return [root.module for root in self._roots]
 
+    def records(self, module: torch.nn.Module) -> bool:
+        """Whether that is a recorded model, or a wrapper around one."""
+        own = unwrapped(module)
+        return any(root.module is own for root in self._roots)
+
+    def note_inner_call(self, module: torch.nn.Module) -> None:
+        """Notes that a recorded model has called a module."""
+        if not self.is_registered(module):
+            self._facts.note_outside(module)
+
     def is_updated_by(self, optimizer: Any) -> bool:
         """Whether `optimizer` holds a parameter of a recorded model."""
         return any(True for _ in self._roots_updated_by(optimizer))
@@ -118,7 +131,9 @@ class LaunchedHook(Hook):
         return super()._begin_step()
 
     def _begin_root_step(self, root: Root) -> None:
-        is_training = root.module.training and torch.is_grad_enabled()
+        self._is_training_mode = root.module.training
+        can_train = self._is_training_mode or self._trains_in_evaluation_mode
+        is_training = can_train and torch.is_grad_enabled()
         mode = ModeKeys.TRAIN if is_training else ModeKeys.EVAL
         if mode is not self.mode:
             self.set_mode(mode)
@@ -140,6 +155,8 @@ class LaunchedHook(Hook):
     def _note_evaluation(self, name: str, output: Any) -> None:
         if self._series is not None:
             self._series.note_evaluation(name, output)
+        if not getattr(output, "requires_grad", True):
+            self._facts.loop.note_evaluation(self._is_training_mode)
 
     def _reasons_of_empty_collections(self) -> dict[str, str]:
         """As the base class, in terms of a script that has no hook."""
@@ -181,6 +198,7 @@ class LaunchedHook(Hook):
         those of other models, for example of a generator through its discriminator: the models
         that the optimizer updates then get gradients that nothing uses."""
         self._steps.optimizer_acted()
+        self._trains_in_evaluation_mode = not self._is_training_mode
         self.loop_watch.note_update(optimizer)
         if self._series is not None:
             self._series.note_rates(optimizer)
@@ -262,8 +280,13 @@ class Launch:
     def _on_enter(self, module: torch.nn.Module, arguments: tuple[Any, ...]) -> None:
         depth = getattr(self._depth, "value", 0)
         self._depth.value = depth + 1
-        if depth or torch.compiler.is_compiling() or current_graph_task_id() != -1:
+        if torch.compiler.is_compiling() or current_graph_task_id() != -1:
             return
+        if depth:
+            if getattr(self._depth, "is_in_root", False):
+                self._note_inner_call(module)
+            return
+        self._depth.is_in_root = False
         # Keras on torch has its own launch, and calls modules without values to find their shapes.
         if is_recorded() or any(map(_is_placeholder, arguments)):
             return
@@ -272,6 +295,14 @@ class Launch:
                 self._found_loss(module)
             elif self._is_new_root(module):
                 self._found_root(module, arguments)
+            self._depth.is_in_root = self.hook is not None and self.hook.records(module)
+        except Exception as error:
+            self._give_up(error)
+
+    def _note_inner_call(self, module: torch.nn.Module) -> None:
+        try:
+            if torch.is_grad_enabled():
+                self.hook.note_inner_call(module)
         except Exception as error:
             self._give_up(error)
 

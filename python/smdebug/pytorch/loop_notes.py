@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,13 +25,17 @@ _logger = get_logger()
 
 _MOST_CALLS = 10  # of models, in which autocast is searched
 _MOST_SCHEDULERS = 4
-# The steps of a scheduler, and the clipped updates, after which the facts are reported again.
+# The numbers of steps of a scheduler, of clipped updates, of short-lived optimizers, and of
+# evaluations in training mode after which the facts are reported again.
 _REPORTED_AFTER = (1, 3, 10, 100, 1000)
 # The attributes of schedulers that are facts.
 _SCHEDULER_SETTINGS = (
     *("step_size", "gamma", "T_max", "eta_min", "T_0", "T_mult", "total_steps", "total_iters"),
     *("start_factor", "end_factor", "factor", "patience", "power"),
 )
+_SHORT_LIFE = 2  # updates, of all optimizers
+# Of a group of an optimizer that keeps averages of the gradients, if not 0.
+_AVERAGES = ("betas", "momentum", "alpha", "rho")
 _TRAINER_MODULE = "transformers.trainer"
 
 
@@ -45,13 +49,19 @@ class LoopNotes:
         # In the order in which they first stepped: (reference, its steps).
         self._schedulers: list[_Scheduler] = []
         self._updates: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._all_updates = 0
+        # By the id of its first parameter: the updates before those of the newest optimizer.
+        self._begun: dict[int, int] = {}
+        self._short_lived: int | None = None  # none acted yet
+        self._in_training_mode = 0  # losses of evaluations
+        self._has_evaluation_mode = False  # one was in evaluation mode
         self._clippings = 0
         self._limit: float | None = None
         self._hides_nan: bool | None = None
         self._not_finite_by: _core.OperationFacts | None = None
         self._is_off = False
 
-    def facts(self, optimizers: list[Any]) -> _core.LoopFacts:
+    def facts(self, optimizers: list[Any], layers_outside: Sequence[str] = ()) -> _core.LoopFacts:
         """The current facts. `optimizers` are those of the run's facts."""
         return _core.LoopFacts(
             autocast_dtype=self._autocast_dtype,
@@ -60,7 +70,20 @@ class LoopNotes:
             scaled_clipping_limit=self._limit,
             log_hides_not_finite=bool(self._hides_nan),
             not_finite_by=self._not_finite_by,
+            short_lived_optimizers=self._reported_short_lived(),
+            evaluations_in_training_mode=self._evaluations_in_training_mode(),
+            layers_outside=layers_outside,
         )
+
+    def _reported_short_lived(self) -> int | None:
+        """The number when it was last worth a report: each new optimizer is described anyway."""
+        if self._short_lived is None:
+            return None
+        return max((each for each in _REPORTED_AFTER if each <= self._short_lived), default=0)
+
+    def _evaluations_in_training_mode(self) -> int | None:
+        is_known = self._in_training_mode > 0 and not self._has_evaluation_mode
+        return self._in_training_mode if is_known else None
 
     def note_call(self, root: Root) -> None:
         """Notes a call of a model in a saved step."""
@@ -73,6 +96,17 @@ class LoopNotes:
             self._calls = _MOST_CALLS
         if self._autocast_dtype:
             self.version += 1
+
+    def note_evaluation(self, is_training_mode: bool) -> None:
+        """Notes a loss without a gradient, and the mode of the model."""
+        if self._has_evaluation_mode:
+            return
+        if is_training_mode:
+            self._in_training_mode += 1
+            self.version += self._in_training_mode in _REPORTED_AFTER
+        else:
+            self._has_evaluation_mode = True
+            self.version += self._in_training_mode > 0
 
     def note_backward(self) -> None:
         """Notes a backward pass, from inside the call that starts it."""
@@ -94,9 +128,27 @@ class LoopNotes:
         if self._is_off:
             return
         try:
-            self._updates[optimizer] = self._updates.get(optimizer, 0) + 1
-        except TypeError as error:  # it has no hash, or takes no reference
+            updates = self._updates.get(optimizer, 0)
+            self._updates[optimizer] = updates + 1
+            if updates == 0:
+                self._note_new(optimizer)
+            self._all_updates += 1
+        except Exception as error:  # it has no hash, takes no reference, or has no groups
             self._stop(error)
+
+    def _note_new(self, optimizer: Any) -> None:
+        """Notes an optimizer that acts for the first time. The one that it replaces was short-lived
+        if it acted at most twice."""
+        parameters = (each for group in optimizer.param_groups for each in group["params"])
+        first = id(next(parameters, None))
+        self._short_lived = self._short_lived or 0
+        begun = self._begun.get(first)
+        self._begun[first] = self._all_updates
+        if begun is None or self._all_updates - begun > _SHORT_LIFE:
+            return
+        if _keeps_averages(optimizer):
+            self._short_lived += 1
+            self.version += self._short_lived in _REPORTED_AFTER
 
     def note_scheduler(self, scheduler: Any) -> None:
         """Notes that a scheduler is about to step. The step that it takes when it is made does not
@@ -150,6 +202,10 @@ class _Scheduler:
             updates=0 if optimizer is None else updates.get(optimizer, 0),
             settings=self._settings,
         )
+
+
+def _keeps_averages(optimizer: Any) -> bool:
+    return any(group.get(name) for group in optimizer.param_groups for name in _AVERAGES)
 
 
 def _settings(scheduler: Any) -> dict[str, float]:

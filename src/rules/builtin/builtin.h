@@ -36,6 +36,7 @@ extern const RuleFactory kParametersNotTrained;
 extern const RuleFactory kPoorWeightInitialization;
 extern const RuleFactory kReplicasDiffer;
 extern const RuleFactory kSaturatedActivation;
+extern const RuleFactory kShortLivedOptimizers;
 extern const RuleFactory kSimilarAcrossRuns;
 extern const RuleFactory kStalledTrainingRule;
 extern const RuleFactory kTensorVariance;

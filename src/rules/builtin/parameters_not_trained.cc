@@ -105,8 +105,14 @@ const Advice kAdvice[] = {
               "that updates it, through a gradient, momentum or weight decay",
      .advice = "set requires_grad=False before the optimizer is made, and pass "
                "only trainable parameters to it"},
+    {.when = "no part of the model",
+     .cause = "layers in a Python list or dictionary: model.parameters() does "
+              "not contain theirs, so they keep their initial values",
+     .advice = "put the layers into an nn.ModuleList or nn.ModuleDict, or set "
+               "requires_grad=False if they should not train"},
 };
 const Advice& kFrozenMoves = kAdvice[7];
+const Advice& kLayersOutside = kAdvice[8];
 
 const Advice& advice_on(WiringFault fault) {
   return kAdvice[static_cast<std::size_t>(fault)];
@@ -189,11 +195,16 @@ class ParametersNotTrained : public Rule {
         count_judged();
       }
     }
+    if (auto found = layers_outside(step.step)) return found;
     if (auto found = frozen_that_move(step.step)) return found;
     return find(step.step, /*with_minor=*/false);
   }
 
   Outcome finish() override {
+    for (auto& [name, worker] : workers_) {
+      take_facts(worker, last_.global + 1);
+    }
+    if (auto found = layers_outside(last_)) return found;
     if (auto found = find(last_, /*with_minor=*/true)) return found;
     if (has_judged()) return no_finding();
     if (!has_parameters_) {
@@ -375,6 +386,32 @@ class ParametersNotTrained : public Rule {
     }
   }
 
+  std::optional<Finding> layers_outside(const StepId& step) {
+    for (const auto& [name, worker] : workers_) {
+      if (!worker.facts || worker.facts->loop.layers_outside.empty()) continue;
+      const std::vector<std::string>& kinds = worker.facts->loop.layers_outside;
+      count_judged();
+      Finding finding;
+      finding.message = fmt::format(
+          "{}the model calls {} that {} no part of it, and no optimizer holds "
+          "{} parameters: {}, at {}",
+          workers_.size() > 1 ? name + ": " : "",
+          count_text(kinds.size(), "layer"), kinds.size() == 1 ? "is" : "are",
+          kinds.size() == 1 ? "its" : "their", fmt::join(kinds, ", "),
+          step_text(step));
+      set_advice(finding, kLayersOutside);
+      Evidence& evidence = finding.evidence.emplace_back();
+      evidence.worker = name;
+      evidence.step = step;
+      evidence.quantity = "layers outside of the model";
+      evidence.value = static_cast<double>(kinds.size());
+      evidence.relation = ">";
+      evidence.threshold = 0;
+      return finding;
+    }
+    return std::nullopt;
+  }
+
   std::optional<Finding> frozen_that_move(const StepId& step) {
     if (!frozen_) return std::nullopt;
     std::optional<Finding> finding;
@@ -438,7 +475,9 @@ const RuleFactory kParametersNotTrained = {
         "Fires when trainable parameters have not changed in 'num_steps' steps "
         "although they receive gradients, are in no optimizer or have a "
         "learning rate of 0, or in twice as many steps if they receive no "
-        "gradient, or if nothing moves and no optimizer was seen to act.",
+        "gradient, or if nothing moves and no optimizer was seen to act. Fires "
+        "as well if a model calls layers that are no part of it and that no "
+        "optimizer holds.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

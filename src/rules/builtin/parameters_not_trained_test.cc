@@ -604,5 +604,24 @@ TEST(ParametersNotTrained, FindsAForgottenStepOfATapeInKeras) {
   EXPECT_TRUE(fired);
 }
 
+TEST(ParametersNotTrained, FindsLayersOutsideOfTheModel) {
+  RunFacts facts;
+  facts.loop.layers_outside = {"Linear", "Conv2d"};
+  RuleHarness rule("ParametersNotTrained");
+  rule.knows(facts, "worker_0");
+  const auto step = [](Step number) {
+    return StepBuilder(number).with_statistics("Net_0.weight",
+                                               even_statistics(1));
+  };
+  EXPECT_FALSE(rule.fires_at(step(0)));
+  EXPECT_TRUE(rule.fires_at(step(10)));
+  EXPECT_EQ(rule.verdict().message,
+            "the model calls 2 layers that are no part of it, and no optimizer "
+            "holds their parameters: Linear, Conv2d, at step 10 (TRAIN step "
+            "10)");
+  EXPECT_THAT(rule.verdict().advice, HasSubstr("nn.ModuleList"));
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
+}
+
 }  // namespace
 }  // namespace smdebug

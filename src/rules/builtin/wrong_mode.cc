@@ -3,8 +3,8 @@
 // The facts of a training have the mode of each module during an update, and
 // are reported again when a mode changes. The rule fires if they show the whole
 // model in evaluation mode for num_steps. If only some parts are, it advises
-// when the training has ended, because that may be on purpose. The original has
-// no such rule.
+// when the training has ended, because that may be on purpose. It advises as
+// well if a model is evaluated in training mode. The original has no such rule.
 
 #include <algorithm>
 #include <map>
@@ -49,9 +49,18 @@ const Advice kAdvice[] = {
      .advice = "call train() on these modules, or freeze their parameters if "
                "evaluation mode is intended",
      .severity = Severity::advice},
+    {.when = "an evaluation in training mode",
+     .cause = "no call to model.eval() before the evaluation: dropout drops "
+              "elements, and a batch normalization uses the statistics of each "
+              "batch and adds them to its running statistics",
+     .advice = "call model.eval() before each evaluation, and model.train() "
+               "after it",
+     .severity = Severity::advice},
 };
 
 constexpr std::size_t kModulesShown = 3;
+// Losses in training mode that are no accident.
+constexpr std::uint64_t kEvaluations = 10;
 
 // "1 (BatchNorm2d), 5 (Dropout) and 3 more".
 std::string modules_text(const std::vector<const ModuleFacts*>& modules) {
@@ -84,13 +93,15 @@ class WrongMode : public Rule {
     if (step.step.global == last_.global) return no_finding();
     known_until_ = last_.global;
     last_ = step.step;
+    if (first_ < 0) first_ = last_.global;
     bool is_judged = false;
     for (auto& [name, worker] : workers_) {
       worker.take_facts(last_.global);
       is_judged |= worker.has_dependent();
     }
     if (is_judged) count_judged();
-    return find(/*is_whole=*/true);
+    if (auto found = find(/*is_whole=*/true)) return found;
+    return find_evaluation();
   }
 
   Outcome finish() override {
@@ -100,7 +111,8 @@ class WrongMode : public Rule {
     }
     if (auto found = find(/*is_whole=*/true)) return found;
     if (auto found = find(/*is_whole=*/false)) return found;
-    if (has_judged()) return no_finding();
+    if (auto found = find_evaluation()) return found;
+    if (has_judged()) return fail_if_too_few();
     std::size_t modules = 0;
     for (const auto& [name, worker] : workers_) {
       modules = std::max(modules, worker.facts.modules.size());
@@ -149,6 +161,15 @@ class WrongMode : public Rule {
     }
   };
 
+  Outcome fail_if_too_few() const {
+    const Step steps = last_.global - first_ + 1;
+    if (steps > num_steps_) return no_finding();
+    return Error{Error::Code::not_found,
+                 "nothing to judge: " +
+                     too_few_text(static_cast<std::uint64_t>(steps), "step",
+                                  static_cast<std::uint64_t>(num_steps_ + 1))};
+  }
+
   // The first model of a worker that has been in evaluation mode long enough.
   std::optional<Finding> find(bool is_whole) const {
     for (const auto& [name, worker] : workers_) {
@@ -179,19 +200,50 @@ class WrongMode : public Rule {
         modules_text(model.evaluating), step_text(last_));
     set_advice(finding, kAdvice[is_whole ? 0 : 1]);
     for (const ModuleFacts* module : model.evaluating) {
-      Evidence& evidence = finding.evidence.emplace_back();
-      evidence.tensor = module->path;
-      evidence.worker = worker;
-      evidence.step = last_;
-      evidence.quantity = "training mode";
-      evidence.relation = "<";
-      evidence.threshold = 1;
+      add_evidence(finding, module->path, worker);
+      finding.evidence.back().quantity = "training mode";
+      finding.evidence.back().relation = "<";
+      finding.evidence.back().threshold = 1;
     }
     return finding;
   }
 
+  std::optional<Finding> find_evaluation() const {
+    for (const auto& [name, worker] : workers_) {
+      const auto& losses = worker.facts.loop.evaluations_in_training_mode;
+      if (!losses || *losses < kEvaluations) continue;
+      for (const ModelModes& model : worker.models) {
+        if (model.dependent == 0) continue;
+        Finding finding;
+        finding.message = fmt::format(
+            "{}: all {} losses without gradients were computed in training "
+            "mode, although the model has {}, until {}",
+            tensor_text(model.model, name), *losses,
+            count_text(model.dependent, "dropout and normalization module"),
+            step_text(last_));
+        set_advice(finding, kAdvice[2]);
+        add_evidence(finding, model.model, name);
+        finding.evidence.back().quantity = "losses without gradients";
+        finding.evidence.back().value = static_cast<double>(*losses);
+        finding.evidence.back().relation = ">=";
+        finding.evidence.back().threshold = static_cast<double>(kEvaluations);
+        return finding;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void add_evidence(Finding& finding, std::string_view tensor,
+                    std::string_view worker) const {
+    Evidence& evidence = finding.evidence.emplace_back();
+    evidence.tensor = tensor;
+    evidence.worker = worker;
+    evidence.step = last_;
+  }
+
   Step num_steps_;
   std::map<std::string, Worker, std::less<>> workers_;
+  Step first_ = -1;
   StepId last_;
   // The last step whose facts have arrived, if they changed.
   Step known_until_ = -1;
@@ -201,12 +253,15 @@ class WrongMode : public Rule {
 
 const RuleFactory kWrongMode = {
     .name = "WrongMode",
-    .summary = "An optimizer updates a model that is in evaluation mode.",
+    .summary =
+        "An optimizer updates a model that is in evaluation mode, or a "
+        "model is evaluated in training mode.",
     .condition =
         "Fires when a model is updated in evaluation mode for 'num_steps' "
         "steps although it has a dropout that drops something or a "
         "normalization with running statistics, and advises if only some of "
-        "these modules are in evaluation mode.",
+        "these modules are in evaluation mode, or if such a model is evaluated "
+        "in training mode.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<WrongMode>,

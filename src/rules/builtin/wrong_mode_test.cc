@@ -89,6 +89,38 @@ TEST(WrongMode, JudgesTheLayersOfKeras) {
   EXPECT_NE(frozen.finish().status, RuleStatus::issues_found);
 }
 
+TEST(WrongMode, AdvisesAgainstEvaluationsInTrainingMode) {
+  RunFacts facts = network(true);
+  facts.loop.evaluations_in_training_mode = 9;
+  RunFacts later = network(true, 30);
+  later.loop.evaluations_in_training_mode = 10;
+  RuleHarness rule("WrongMode");
+  EXPECT_EQ(rule.fires_with(10, {facts, later}), 40);
+  EXPECT_EQ(rule.verdict().message,
+            "Net: all 10 losses without gradients were computed in training "
+            "mode, although the model has 2 dropout and normalization modules, "
+            "until step 40 (TRAIN step 40)");
+  EXPECT_THAT(rule.verdict().advice, HasSubstr("model.eval() before each"));
+  EXPECT_EQ(rule.verdict().severity, Severity::advice);
+}
+
+TEST(WrongMode, NeverSaysNoIssueInFewerStepsThanItNeeds) {
+  RuleHarness rule("WrongMode", {{"num_steps", "100"}});
+  EXPECT_EQ(rule.fires_with(10, {network(true)}), -1);
+  EXPECT_EQ(rule.finish().status, RuleStatus::error);
+  EXPECT_EQ(rule.verdict().message,
+            "nothing to judge: 91 steps are too few; 101 are needed");
+}
+
+TEST(WrongMode, LeavesEvaluationsOfModelsAloneThatDoNotDependOnTheMode) {
+  RunFacts facts = network(true);
+  facts.modules.resize(2);  // the linear layer is left
+  facts.loop.evaluations_in_training_mode = 100;
+  RuleHarness rule("WrongMode");
+  EXPECT_EQ(rule.fires_with(10, {facts}), -1);
+  EXPECT_EQ(rule.finish().status, RuleStatus::error);
+}
+
 TEST(WrongMode, FindsAnEvaluationThatWasNotUndone) {
   RuleHarness rule("WrongMode");
   EXPECT_EQ(rule.fires_with(10, {network(true), network(false, 50)}), 70);
