@@ -75,6 +75,7 @@ def train(hook, steps=4):
 def test_the_original_reads_names_steps_modes_and_values_of_our_run(tmp_path):
     every_step = smd.SaveConfig(save_interval=1)
     weights = train(smd.Hook(tmp_path / "run", save_all=True, save_config=every_step))
+    assert list((tmp_path / "run/facts").iterdir())  # which the original does not know
     answers = read_with_original(tmp_path / "run")
 
     assert answers["steps"] == {

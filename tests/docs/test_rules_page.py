@@ -21,6 +21,10 @@ def test_every_rule_has_a_section_that_lists_what_it_reads():
     assert [name for name, text in found.items() if "*Reads*" not in text] == []
 
 
+def test_every_rule_has_a_section_that_says_what_it_cannot_see():
+    assert [name for name, text in sections().items() if "*Cannot see*:" not in text] == []
+
+
 def test_every_link_within_the_page_leads_to_a_section():
     targets = re.findall(r"\]\(#([\w-]+)\)", PAGE)
     assert targets

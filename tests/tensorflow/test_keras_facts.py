@@ -99,6 +99,12 @@ def test_parameters_and_the_optimizer_are_told_with_their_settings(out_dir):
     assert settings == {"learning_rate": 0.02, "beta1": 0.8, "beta2": 0.999, "eps": 1e-5}
 
 
+def test_the_momentum_of_sgd_is_told(out_dir):
+    model = model_with(L.Dense(1), optimizer=keras.optimizers.SGD(0.1, momentum=0.75))
+    ((group,),) = [each.groups for each in fitted(out_dir, model).optimizers]
+    assert group.settings["momentum"] == 0.75
+
+
 def test_parameters_have_the_names_of_the_saved_weights(out_dir):
     hook = recorder(out_dir)
     hook.include_collections += ["weights", "biases"]

@@ -211,8 +211,18 @@ def _in_order(training):
         yield torch.arange(first, first + training.batch)
 
 
+def _renewed_optimizer(training):
+    training.make_optimizer = torch.optim.Adam
+    training.lr = 1e-3
+    training.renews_optimizer = True
+
+
 def _stays_in_evaluation(training):
     training.returns_to_training = False
+
+
+def _evaluates_in_training(training):
+    training.evaluates = False
 
 
 def _missing_values(training):
@@ -560,11 +570,25 @@ FAULTS = (
         _samples_for_steps,
     ),
     Fault(
+        "optimizer of one update",
+        "Adam is constructed anew for each update",
+        ("ShortLivedOptimizers",),
+        ("perceptron", "convolutions"),
+        _renewed_optimizer,
+    ),
+    Fault(
         "stays in evaluation mode",
         "model.train() is not called again after the first evaluation",
         ("WrongMode",),
         ("convolutions", "dropout"),
         _stays_in_evaluation,
+    ),
+    Fault(
+        "evaluated in training mode",
+        "model.eval() is never called",
+        ("WrongMode",),
+        ("convolutions", "dropout"),
+        _evaluates_in_training,
     ),
     Fault(
         "statistics that do not change",

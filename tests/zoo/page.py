@@ -70,10 +70,7 @@ REASONS = {
         "embeddings of rare words have zero gradients, and a third hidden layer makes variances "
         "differ; with `preset=tuned`, it judges the initial weights themselves"
     ),
-    "TensorVariance": (
-        "its bounds are those of the sample in the documentation, and the weights of a "
-        "normalization start as ones, with zero variance"
-    ),
+    "TensorVariance": "its bounds are those of the sample in the documentation",
     "VanishingGradient": (
         "with `preset=tuned`, three in ten gradients must be below the threshold; those of the "
         "same layers are larger with the initialization of Keras, and in MXNet they are sums over "

@@ -24,7 +24,7 @@ class Training:
     the test set. `make_schedule(optimizer, training)` makes the schedule of the learning rate; it
     steps every `schedule_every` updates. `autocast` is a narrow dtype, in which gradients are
     scaled if `has_scaler`, and clipped to the norm `clips_to` after they are unscaled, or before
-    it if `clips_scaled`.
+    it if `clips_scaled`. Without `evaluates`, the model stays in training mode during evaluations.
     """
 
     task: Task
@@ -53,6 +53,8 @@ class Training:
     has_scaler: bool = False
     clips_to: float | None = None
     clips_scaled: bool = False
+    renews_optimizer: bool = False
+    evaluates: bool = True
 
     @property
     def epoch(self):
@@ -91,8 +93,8 @@ def made_model(training):
 class _Loop:
     def __init__(self, training, model, loss):
         self.training, self.model, self.loss = training, model, loss
-        learned = [p for name, p in model.named_parameters() if training.learns(name)]
-        self.optimizer = training.make_optimizer(learned, training.lr)
+        self.learned = [p for name, p in model.named_parameters() if training.learns(name)]
+        self.optimizer = training.make_optimizer(self.learned, training.lr)
         self.schedule = None
         if training.make_schedule:
             self.schedule = training.make_schedule(self.optimizer, training)
@@ -116,6 +118,8 @@ class _Loop:
         task = self.training.task
         if self.training.returns_to_training:
             self.model.train()
+        if self.training.renews_optimizer:
+            self.optimizer = self.training.make_optimizer(self.learned, self.training.lr)
         if self.training.clears_gradients:
             self.optimizer.zero_grad()
         with self._precision():
@@ -146,7 +150,8 @@ class _Loop:
 
     def _evaluate(self):
         task = self.training.task
-        self.model.eval()
+        if self.training.evaluates:
+            self.model.eval()
         with torch.no_grad(), self._precision():
             for batch in torch.arange(len(task.test_x)).split(128):
                 self.loss(self.model(task.test_x[batch]), task.test_y[batch])
