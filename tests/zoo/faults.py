@@ -571,7 +571,7 @@ FAULTS = (
     ),
     Fault(
         "optimizer of one update",
-        "Adam is constructed anew for each update",
+        "Adam is constructed for each update",
         ("ShortLivedOptimizers",),
         ("perceptron", "convolutions"),
         _renewed_optimizer,
