@@ -148,14 +148,14 @@ class VanishingGradient : public ThresholdRule {
     return Bound{"<", threshold_};
   }
 
-  std::vector<std::optional<Bound>> violated_bounds(
-      std::span<const JudgedTensor> gradients, const RuleStep& step) override {
+  std::optional<Bounds> violated_bounds(std::span<const JudgedTensor> gradients,
+                                        const RuleStep& step) override {
     if (!gradients.empty()) {
       last_ = step.step.global;
       if (first_ < 0) first_ = last_;
     }
-    if (!small_) return ThresholdRule::violated_bounds(gradients, step);
-    std::vector<std::optional<Bound>> bounds;
+    if (!small_) return std::nullopt;
+    Bounds bounds;
     for (const std::optional<double> bound :
          small_->vanishing(gradients, step.step.global)) {
       bounds.push_back(bound ? std::optional(Bound{"<", *bound})

@@ -10,12 +10,22 @@ namespace smdebug {
 
 Outcome ThresholdRule::on_step(const RuleStep& step) {
   judged_.clear();
+  std::vector<Evidence> offenders;
   for (const Observation* tensor : step.by_selector(0)) {
     SMD_TRY(const auto value, measure(*tensor));
-    if (value) judged_.push_back({tensor, *value});
+    if (!value) continue;
+    judged_.push_back({tensor, *value});
+    if (const auto bound = violated_bound(*value))
+      offenders.push_back(violation(judged_.back(), *bound, step));
   }
   count_judged(judged_.size());
-  std::vector<Evidence> offenders = violations(step);
+  if (const auto bounds = violated_bounds(judged_, step)) {
+    offenders.clear();
+    for (std::size_t i = 0; i < judged_.size(); ++i) {
+      if (const auto& bound = (*bounds)[i])
+        offenders.push_back(violation(judged_[i], *bound, step));
+    }
+  }
   if (!is_met(offenders.size(), judged_.size())) return no_finding();
   sort_worst_first(offenders);
   Finding finding;
@@ -31,29 +41,15 @@ Outcome ThresholdRule::on_step(const RuleStep& step) {
   return std::optional(std::move(finding));
 }
 
-std::vector<std::optional<ThresholdRule::Bound>> ThresholdRule::violated_bounds(
-    std::span<const JudgedTensor> judged, const RuleStep& /*step*/) {
-  std::vector<std::optional<Bound>> bounds;
-  bounds.reserve(judged.size());
-  for (const JudgedTensor& one : judged) {
-    bounds.push_back(violated_bound(one.value));
-  }
-  return bounds;
-}
-
-std::vector<Evidence> ThresholdRule::violations(const RuleStep& step) {
-  const auto bounds = violated_bounds(judged_, step);
-  std::vector<Evidence> offenders;
-  for (std::size_t i = 0; i < judged_.size(); ++i) {
-    if (!bounds[i]) continue;
-    Evidence evidence = evidence_of(*judged_[i].tensor, step.step);
-    evidence.quantity = quantity_;
-    evidence.value = judged_[i].value;
-    evidence.relation = bounds[i]->relation;
-    evidence.threshold = bounds[i]->threshold;
-    offenders.push_back(std::move(evidence));
-  }
-  return offenders;
+Evidence ThresholdRule::violation(const JudgedTensor& judged,
+                                  const Bound& bound,
+                                  const RuleStep& step) const {
+  Evidence evidence = evidence_of(*judged.tensor, step.step);
+  evidence.quantity = quantity_;
+  evidence.value = judged.value;
+  evidence.relation = bound.relation;
+  evidence.threshold = bound.threshold;
+  return evidence;
 }
 
 std::size_t ThresholdRule::names_judged() const {

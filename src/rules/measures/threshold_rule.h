@@ -38,11 +38,14 @@ class ThresholdRule : public Rule {
   // Returns the bound that `value` violates, if any.
   virtual std::optional<Bound> violated_bound(double value) const = 0;
 
-  // Returns the bound that each tensor of a step violates, if any, by position.
-  // By default each tensor is judged by its own value. Called for every step; a
+  // Returns the bound that each tensor of a step violates, if any, by position,
+  // instead of `violated_bound`; none if that decides. Called for every step; a
   // step may be judged twice.
-  virtual std::vector<std::optional<Bound>> violated_bounds(
-      std::span<const JudgedTensor> judged, const RuleStep& step);
+  using Bounds = std::vector<std::optional<Bound>>;
+  virtual std::optional<Bounds> violated_bounds(
+      std::span<const JudgedTensor> /*judged*/, const RuleStep& /*step*/) {
+    return std::nullopt;
+  }
 
   // Returns whether this many offenders suffice for the rule to fire.
   virtual bool is_met(std::size_t offenders, std::size_t /*judged*/) const {
@@ -62,8 +65,8 @@ class ThresholdRule : public Rule {
   virtual const Advice& advice_on(const Evidence& worst) const = 0;
 
  private:
-  // Returns the evidence of each tensor of a step that violates a bound.
-  std::vector<Evidence> violations(const RuleStep& step);
+  Evidence violation(const JudgedTensor& judged, const Bound& bound,
+                     const RuleStep& step) const;
 
   // Tensors of the step, each counted once.
   std::size_t names_judged() const;
