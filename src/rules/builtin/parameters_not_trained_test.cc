@@ -1,5 +1,6 @@
 #include <functional>
 #include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,7 +57,7 @@ struct Model {
 };
 
 std::function<Names(Step)> always(Names names) {
-  return [names](Step) { return names; };
+  return [names = std::move(names)](Step) { return names; };
 }
 
 ParameterFacts parameter(std::string tensor,
