@@ -426,7 +426,7 @@ def test_the_reductions_of_the_original_suffice_for_the_variance(tmp_path):
 
 def test_a_tuned_rule_takes_what_is_given_and_tunes_the_rest(out_dir):
     trial = read(record(out_dir, perceptron()))
-    assert builtin("VanishingGradient", trial, preset="tuned").judge()["status"] == "NoIssuesFound"
+    assert "too few" in builtin("VanishingGradient", trial, preset="tuned").judge()["message"]
     # One of six gradients is below this: enough as documented, too few as tuned.
     step = trial.steps()[-1]
     means = sorted(

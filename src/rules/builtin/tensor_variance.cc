@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "smdebug/base/try.h"
+#include "smdebug/core/tensor_view.h"
 
 #include "rules/builtin/builtin.h"
 #include "rules/engine/finding.h"
@@ -62,9 +63,11 @@ struct Limits {
 
 // A single element, and the scale of a normalization, which begins as ones.
 bool varies_by_design(const Observation& tensor) {
-  const bool is_single = std::ranges::all_of(
-      tensor.shape, [](std::int64_t size) { return size == 1; });
   const TensorStatistics* statistics = tensor.statistics;
+  // The original's reductions come without a shape.
+  const bool is_single =
+      statistics ? statistics->count == 1
+                 : !tensor.shape.empty() && element_count(tensor.shape) == 1;
   const bool is_all_ones = tensor.shape.size() == 1 && statistics &&
                            statistics->nan == 0 && statistics->min == 1 &&
                            statistics->max == 1;

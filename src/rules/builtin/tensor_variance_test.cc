@@ -65,6 +65,15 @@ TEST(TensorVariance, SaysWhichTensorIsWorst) {
   EXPECT_EQ(rule.verdict().evidence[1].threshold, 10);
 }
 
+// As runs of the original have them.
+TEST(TensorVariance, WorksFromAReductionOfUnknownShape) {
+  RuleHarness rule = variance_rule({{"max_threshold", "4"}});
+  EXPECT_TRUE(
+      rule.fires_at(StepBuilder(0)
+                        .with_reductions("a", {{{Reduction::variance}, 4.5}})
+                        .of_shape({})));
+}
+
 TEST(TensorVariance, WorksFromTheSavedVarianceOrDeviation) {
   RuleHarness by_variance = variance_rule({{"max_threshold", "4"}});
   EXPECT_TRUE(by_variance.fires_at(
