@@ -104,7 +104,9 @@ def unknown_types_by_module() -> dict[str, list[str]]:
 
 def pyright(*arguments) -> subprocess.CompletedProcess:
     # The sources with their stub, not the installed copy: the answer is about this checkout.
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+    # --verifytypes asks the first python of PATH for its packages, whatever --pythonpath says.
+    path = f"{PYTHON.parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "python")}
     command = [str(word) for word in (PYRIGHT, "--pythonpath", PYTHON, *arguments)]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 

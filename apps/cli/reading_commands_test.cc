@@ -196,7 +196,8 @@ TEST_F(ReadingCommands, ShowGivesTheReasonsOfCheck) {
   EXPECT_THAT(shown, AllOf(HasSubstr("not applicable: "),
                            HasSubstr("LossNotDecreasing: too little to judge: "
                                      "10 steps are too few"),
-                           HasSubstr("VanishingGradient: NoIssuesFound"),
+                           HasSubstr("VanishingGradient: too little to judge"),
+                           HasSubstr("ExplodingTensor: NoIssuesFound"),
                            Not(HasSubstr("Error"))));
 }
 
