@@ -60,11 +60,20 @@ def test_a_missing_target_is_the_cause_of_a_loss_of_nan(tmp_path):
     assert "the targets contain NaN or infinity at global step 16" in found[first]["message"]
 
 
-def test_data_that_are_sorted_by_class_are_told(tmp_path):
-    # The classes are about 25 steps long.
-    found = findings(tmp_path, order="torch.argsort(y)")
+@pytest.mark.parametrize(
+    "steps_per_class, message",
+    [
+        # The steps after step 25 are saved too, because the loss leaps there.
+        (25, "the labels of a step are alike and differ from those of other steps"),
+        # Ten steps are saved before the second class begins.
+        (100, "all 200 labels of 10 saved steps are of one class of 4"),
+    ],
+)
+def test_data_that_are_sorted_by_class_are_told(tmp_path, steps_per_class, message):
+    repeated = f"torch.argsort(y).repeat_interleave({steps_per_class // 25})"
+    found = findings(tmp_path, order=repeated)
     assert found["LabelsAndInputs"]["severity"] == "serious"
-    assert "of one class" in found["LabelsAndInputs"]["message"]
+    assert message in found["LabelsAndInputs"]["message"]
     assert "not shuffled" in found["LabelsAndInputs"]["cause"]
 
 
