@@ -9,10 +9,10 @@
 namespace smdebug {
 namespace {
 
-using Parameters = std::map<std::string_view, const ParameterFacts*>;
+using ParametersByName = std::map<std::string_view, const ParameterFacts*>;
 
-Parameters by_name(const RunFacts& facts) {
-  Parameters parameters;
+ParametersByName by_name(const RunFacts& facts) {
+  ParametersByName parameters;
   for (const ParameterFacts& parameter : facts.parameters) {
     parameters.emplace(parameter.tensor, &parameter);
   }
@@ -20,8 +20,8 @@ Parameters by_name(const RunFacts& facts) {
 }
 
 // The parameters whose names begin with `prefix`.
-std::vector<const ParameterFacts*> with_prefix(const Parameters& parameters,
-                                               std::string_view prefix) {
+std::vector<const ParameterFacts*> with_prefix(
+    const ParametersByName& parameters, std::string_view prefix) {
   std::vector<const ParameterFacts*> found;
   for (auto each = parameters.lower_bound(prefix);
        each != parameters.end() && each->first.starts_with(prefix); ++each) {
@@ -66,7 +66,7 @@ std::vector<Model> keras_model(const RunFacts& facts) {
 
 // The parameters of a model "Net" are called "Net_fc1.weight".
 std::vector<Model> models_of(const RunFacts& facts,
-                             const Parameters& parameters) {
+                             const ParametersByName& parameters) {
   if (is_named_by_keras(facts)) return keras_model(facts);
   std::vector<Model> models;
   for (const ModuleFacts& module : facts.modules) {
@@ -98,7 +98,7 @@ std::vector<Model> models_of(const RunFacts& facts,
 // Whether the smallest part around the module that has parameters has no
 // trainable one. A module with parameters is such a part itself.
 bool is_in_frozen_part(const Model& model, const ModuleFacts& module,
-                       const Parameters& parameters) {
+                       const ParametersByName& parameters) {
   const auto weights = with_prefix(
       parameters, module.path + std::string(name_parts::kLayerWeights));
   if (!weights.empty()) {
@@ -122,7 +122,7 @@ bool is_in_frozen_part(const Model& model, const ModuleFacts& module,
 }  // namespace
 
 std::vector<ModelModes> modes_of_trained_models(const RunFacts& facts) {
-  const Parameters parameters = by_name(facts);
+  const ParametersByName parameters = by_name(facts);
   std::vector<ModelModes> all;
   for (const Model& model : models_of(facts, parameters)) {
     ModelModes modes = {model.root->path, model.root->is_training, 0, {}};
