@@ -61,7 +61,19 @@ def resnet():
     return torch.nn.Sequential(torch.nn.Conv2d(3, 16, 3, padding=1), *blocks), (4, 3, 32, 32)
 
 
-JOBS = {"transformer": transformer, "resnet": resnet, "compiled": transformer, "ddp": transformer}
+def perceptron():
+    """Its step takes about a millisecond."""
+    layers = [part for _ in range(4) for part in (torch.nn.Linear(256, 256), torch.nn.ReLU())]
+    return torch.nn.Sequential(*layers), (32, 256)
+
+
+JOBS = {
+    "transformer": transformer,
+    "resnet": resnet,
+    "compiled": transformer,
+    "ddp": transformer,
+    "perceptron": perceptron,
+}
 
 
 class Training:
