@@ -41,9 +41,7 @@ bool is_one_line(std::string_view text) {
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  std::ranges::transform(lower, lower.begin(), lower_ascii);
   return lower;
 }
 

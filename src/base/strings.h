@@ -22,7 +22,10 @@ std::string_view trimmed(std::string_view text);
 // line of a text protocol and could start another command.
 bool is_one_line(std::string_view text);
 
-// Converts A to Z to lower case; leaves all other characters unchanged.
+// Convert A to Z to lower case; leave all other characters unchanged.
+constexpr char lower_ascii(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 std::string lower_case(std::string_view text);
 
 // Splits at commas, trims the parts, and omits empty ones.

@@ -23,6 +23,7 @@
 #include "smdebug/config/plan.h"
 #include "smdebug/core/observation.h"
 
+#include "base/text_hash.h"
 #include "capture/slot_state.h"
 
 namespace smdebug {
@@ -97,14 +98,8 @@ class SlotTable {
   void for_each(const std::function<void(const SlotState&)>& visit) const;
 
  private:
-  struct NameHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view name) const {
-      return std::hash<std::string_view>{}(name);
-    }
-  };
   template <typename T>
-  using ByName = std::unordered_map<std::string, T*, NameHash, std::equal_to<>>;
+  using ByName = std::unordered_map<std::string, T*, TextHash, std::equal_to<>>;
 
   // The spec of each slot in a step with the due collections `due`.
   struct Schedule {

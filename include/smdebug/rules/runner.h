@@ -73,6 +73,7 @@ class RuleRunner : public ObservationSink {
 
  private:
   struct Judge;
+  struct Names;
 
   bool is_asked(std::size_t judge) const;
   void judge_step(Judge& judge, Verdict& verdict, const StepView& step);
@@ -84,8 +85,6 @@ class RuleRunner : public ObservationSink {
   void leave(Verdict& verdict, RuleStatus status);
   void take_end(Judge& judge, Verdict& verdict);
   void finish(Judge& judge, Verdict& verdict);
-  void remember(std::string_view tensor_name);
-  bool all_have_judged() const;
 
   std::vector<std::unique_ptr<Judge>> judges_;
   std::vector<std::string> other_runs_;  // by number - 1
@@ -94,7 +93,7 @@ class RuleRunner : public ObservationSink {
   std::function<void(const Verdict&)> on_finding_;
   std::map<std::size_t, std::vector<TensorGroup>> groups_;  // by run
   std::set<std::size_t> open_runs_;
-  std::set<std::string, std::less<>> names_seen_;
+  std::unique_ptr<Names> names_;
 };
 
 /// Matches tensor names against a selector and the collections of a run. Caches
@@ -109,6 +108,10 @@ class TensorMatcher {
   ~TensorMatcher();
 
   bool matches(std::string_view tensor_name);
+
+  /// The same for a caller that numbers the names, from 0 on, and gives each
+  /// its number. It does not have to look for the name.
+  bool matches(std::string_view tensor_name, std::size_t number);
 
   /// The patterns of the selector that a name has matched.
   const std::set<std::string>& matched_patterns() const;

@@ -13,14 +13,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
+#include <span>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "smdebug/base/try.h"
 #include "smdebug/core/tensor_view.h"
 
+#include "base/text_hash.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/layer_name.h"
@@ -76,22 +80,32 @@ class ReplicasDiffer : public Rule {
 
   Outcome on_step(const RuleStep& step) override {
     std::vector<Evidence> offenders;
-    std::set<std::string_view> equal, cut;  // layers
-    for (const auto& [part, replicas] : replicas_of(step)) {
+    std::vector<std::string_view> equal;  // tensors
+    std::set<std::string_view> cut;       // layers
+    const std::vector<const Observation*> tensors = by_part(step);
+    for (auto first = tensors.begin(); first != tensors.end();) {
+      const auto end =
+          std::find_if_not(first, tensors.end(), [&](const Observation* each) {
+            return compare_parts(**first, *each) == 0;
+          });
+      const Replicas replicas(first, end);
+      first = end;
+      if (replicas.size() == 1) continue;
       const std::size_t before = offenders.size();
       SMD_CHECK_OK(add_offenders(replicas, step.step, offenders));
-      const bool is_first =
-          replicas.size() > 1 && compared_.emplace(part.name).second;
-      if (offenders.size() == before) {
-        if (replicas.size() > 1 && !is_constant(*replicas.front()))
-          equal.insert(layer_of(part.name));
-      } else if (is_first) {
-        cut.insert(layer_of(part.name));
+      const std::string_view name = replicas.front()->name;
+      const bool is_first = note_compared(name);
+      if (offenders.size() > before) {
+        if (is_first) cut.insert(layer_of(name));
+      } else if (!is_constant(*replicas.front())) {
+        equal.push_back(name);
       }
     }
-    std::erase_if(equal,
-                  [&](const auto& layer) { return cut.contains(layer); });
-    if (!equal.empty()) cut_layers_.insert(cut.begin(), cut.end());
+    if (offenders.empty()) return no_finding();
+    const bool has_other_layers = std::ranges::any_of(
+        equal,
+        [&](std::string_view name) { return !cut.contains(layer_of(name)); });
+    if (has_other_layers) cut_layers_.insert(cut.begin(), cut.end());
     std::erase_if(offenders, [&](const Evidence& each) {
       return cut_layers_.contains(layer_of(each.tensor));
     });
@@ -116,22 +130,27 @@ class ReplicasDiffer : public Rule {
   }
 
  private:
-  // A tensor, or a part of a distributed one.
-  struct Part {
-    std::string_view name;
-    const ShardPlacement* placement;
+  // The observations of a tensor, or of a part of a distributed one.
+  using Replicas = std::span<const Observation* const>;
 
-    friend bool operator<(const Part& a, const Part& b) {
-      if (a.name != b.name) return a.name < b.name;
-      if (!a.placement || !b.placement) return !a.placement && b.placement;
-      return *a.placement < *b.placement;
+  // Below 0 if the part of `a` comes first, 0 if it is that of `b`.
+  static int compare_parts(const Observation& a, const Observation& b) {
+    if (const int order = a.name.compare(b.name)) return order;
+    if (!a.placement || !b.placement) {
+      return int(a.placement != nullptr) - int(b.placement != nullptr);
     }
-  };
-  using Replicas = std::map<Part, std::vector<const Observation*>>;
+    if (*a.placement < *b.placement) return -1;
+    return *b.placement < *a.placement ? 1 : 0;
+  }
+
+  // Returns whether no two replicas of the tensor were compared before.
+  bool note_compared(std::string_view name) {
+    return !compared_.contains(name) && compared_.emplace(name).second;
+  }
 
   // Compares each replica with the first.
-  Status add_offenders(const std::vector<const Observation*>& replicas,
-                       const StepId& step, std::vector<Evidence>& offenders) {
+  Status add_offenders(Replicas replicas, const StepId& step,
+                       std::vector<Evidence>& offenders) {
     const Observation& reference = *replicas.front();
     for (std::size_t i = 1; i < replicas.size(); ++i) {
       SMD_TRY(const Comparison found, compare(*replicas[i], reference));
@@ -162,20 +181,22 @@ class ReplicasDiffer : public Rule {
            name.find("_flat_param") != std::string_view::npos;
   }
 
-  // The observations of each part, by worker.
-  Replicas replicas_of(const RuleStep& step) {
-    Replicas replicas;
+  // The observations with those of a part beside each other, by worker; none
+  // if only one worker is known.
+  std::vector<const Observation*> by_part(const RuleStep& step) {
+    std::vector<const Observation*> tensors;
     for (const Observation* tensor : step.by_selector(0)) {
       if (is_string(tensor->dtype) || is_cut_by_torch(tensor->name)) continue;
-      replicas[{tensor->name, tensor->placement}].push_back(tensor);
-      if (!workers_.contains(tensor->worker)) {
-        workers_.emplace(tensor->worker);
-      }
+      tensors.push_back(tensor);
+      if (!workers_.contains(tensor->worker)) workers_.emplace(tensor->worker);
     }
-    for (auto& [part, tensors] : replicas) {
-      std::ranges::stable_sort(tensors, {}, &Observation::worker);
-    }
-    return replicas;
+    if (workers_.size() < 2) return {};
+    std::ranges::stable_sort(
+        tensors, [](const Observation* a, const Observation* b) {
+          const int order = compare_parts(*a, *b);
+          return order == 0 ? a->worker < b->worker : order < 0;
+        });
+    return tensors;
   }
 
   Result<Comparison> compare(const Observation& replica,
@@ -247,7 +268,8 @@ class ReplicasDiffer : public Rule {
   TensorSelector selector_;
   Tolerance tolerance_;
   std::set<std::string, std::less<>> workers_;
-  std::set<std::string, std::less<>> compared_;    // names of tensors
+  // Names of tensors.
+  std::unordered_set<std::string, TextHash, std::equal_to<>> compared_;
   std::set<std::string, std::less<>> cut_layers_;  // which pass
 };
 

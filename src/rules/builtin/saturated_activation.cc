@@ -82,15 +82,15 @@ enum class Function { none, tanh, sigmoid };
 
 // If a name contains both words, the last one is the layer's.
 Function function_in(std::string_view name) {
-  const std::string lower = lower_case(name);
-  const auto tanh = lower.rfind("tanh");
-  const auto sigmoid = lower.rfind("sigmoid");
-  if (tanh == std::string::npos && sigmoid == std::string::npos) {
-    return Function::none;
+  const auto last = [&](std::string_view word) {
+    return std::ranges::find_end(name, word, {}, lower_ascii);
+  };
+  const auto tanh = last("tanh"), sigmoid = last("sigmoid");
+  if (tanh.empty() && sigmoid.empty()) return Function::none;
+  if (tanh.empty() || sigmoid.empty()) {
+    return tanh.empty() ? Function::sigmoid : Function::tanh;
   }
-  if (tanh == std::string::npos) return Function::sigmoid;
-  if (sigmoid == std::string::npos) return Function::tanh;
-  return tanh > sigmoid ? Function::tanh : Function::sigmoid;
+  return tanh.begin() > sigmoid.begin() ? Function::tanh : Function::sigmoid;
 }
 
 struct Ranges {

@@ -11,11 +11,13 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "smdebug/base/try.h"
 
+#include "base/text_hash.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/counted_step.h"
 #include "rules/engine/finding.h"
@@ -136,8 +138,7 @@ class UnchangedTensor : public Rule {
     if (!counted) return no_finding();
     std::vector<Evidence> offenders;
     for (const Observation* tensor : step.by_selector(0)) {
-      History& history =
-          histories_[{std::string(tensor->name), std::string(tensor->worker)}];
+      History& history = history_of(*tensor);
       if (!history.empty() && history.back().counted >= *counted) continue;
       SMD_TRY(Snapshot newest, snapshot(*tensor, history));
       if (!newest.is_usable()) continue;
@@ -169,6 +170,16 @@ class UnchangedTensor : public Rule {
 
  private:
   using History = std::deque<Snapshot>;
+
+  History& history_of(const Observation& tensor) {
+    auto workers = histories_.find(tensor.name);
+    if (workers == histories_.end()) {
+      workers = histories_.try_emplace(std::string(tensor.name)).first;
+    }
+    const auto known = workers->second.find(tensor.worker);
+    if (known != workers->second.end()) return known->second;
+    return workers->second[std::string(tensor.worker)];
+  }
 
   static Result<Snapshot> snapshot(const Observation& tensor,
                                    const History& history) {
@@ -237,7 +248,10 @@ class UnchangedTensor : public Rule {
   std::size_t num_steps_;
   Tolerance tolerance_;
   std::optional<Mode> mode_;
-  std::map<std::pair<std::string, std::string>, History> histories_;
+  // By the name of the tensor, then by worker.
+  std::unordered_map<std::string, std::map<std::string, History, std::less<>>,
+                     TextHash, std::equal_to<>>
+      histories_;
   std::uint64_t seen_ = 0;
 };
 

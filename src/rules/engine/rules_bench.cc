@@ -139,7 +139,8 @@ void DefaultRulesTogether(benchmark::State& state) {
   std::size_t judging = 0;
   for (const Verdict& verdict : runner.verdicts()) {
     if (verdict.status == RuleStatus::issues_found) {
-      state.SkipWithError(verdict.rule + ": " + verdict.message);
+      const std::string found = verdict.rule + ": " + verdict.message;
+      state.SkipWithError(found.c_str());
     }
     judging += verdict.observations_judged > 0;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 
 #include "base/strings.h"
 #include "base/suggestions.h"
+#include "base/text_hash.h"
 #include "rules/engine/step_set.h"
 
 namespace smdebug {
@@ -209,6 +211,29 @@ std::string nothing_found_text(const Verdict& verdict) {
 
 }  // namespace
 
+// Numbers for the names of tensors, so that each is looked for once per step
+// and not by every rule.
+struct RuleRunner::Names {
+  std::unordered_map<std::string, std::size_t, TextHash, std::equal_to<>>
+      numbers;
+  std::vector<std::size_t> of_step;  // of the tensors of the current step
+  // The first names, for the message of a rule that judged nothing.
+  std::set<std::string, std::less<>> first;
+
+  std::size_t number_of(std::string_view name) {
+    const auto known = numbers.find(name);
+    if (known != numbers.end()) return known->second;
+    if (first.size() < kMaxNamesSeen) first.emplace(name);
+    return numbers.emplace(name, numbers.size()).first->second;
+  }
+
+  void take(const StepView& step) {
+    of_step.clear();
+    for (const Observation& observation : step.tensors)
+      of_step.push_back(number_of(observation.name));
+  }
+};
+
 struct RuleRunner::Judge {
   std::unique_ptr<Rule> rule;
   RuleNeeds needs;
@@ -278,15 +303,16 @@ struct RuleRunner::Judge {
 
   // Selects the observations to judge now. Returns false if none are due yet,
   // or none remain.
-  bool select(const StepView& step) {
+  bool select(const StepView& step, const std::vector<std::size_t>& numbers) {
     std::vector<TensorMatcher>& by_selector = matchers.at(step.run);
     const std::size_t first = is_first_look(step) ? 0 : seen->observations;
     std::size_t all = 0;
     bool has_every_role = true;
     for (std::size_t i = 0; i < selected.size(); ++i) {
       selected[i].clear();
-      for (const Observation& observation : step.tensors.subspan(first)) {
-        if (by_selector[i].matches(observation.name)) {
+      for (std::size_t j = first; j < step.tensors.size(); ++j) {
+        const Observation& observation = step.tensors[j];
+        if (by_selector[i].matches(observation.name, numbers[j])) {
           selected[i].push_back(&observation);
         }
       }
@@ -334,7 +360,8 @@ struct RuleRunner::Judge {
   StepSet counted;
 };
 
-RuleRunner::RuleRunner(std::vector<std::unique_ptr<Rule>> rules) {
+RuleRunner::RuleRunner(std::vector<std::unique_ptr<Rule>> rules)
+    : names_(std::make_unique<Names>()) {
   for (std::unique_ptr<Rule>& rule : rules) {
     auto judge = std::make_unique<Judge>();
     judge->needs = rule->needs();
@@ -426,9 +453,7 @@ void RuleRunner::judge_scalars(Judge& judge, Verdict& verdict,
 
 void RuleRunner::on_step(const StepView& step) {
   open_runs_.insert(step.run);
-  if (!all_have_judged()) {
-    for (const Observation& seen : step.tensors) remember(seen.name);
-  }
+  names_->take(step);
   for (std::size_t i = 0; i < judges_.size(); ++i) {
     if (is_asked(i)) judge_step(*judges_[i], verdicts_[i], step);
   }
@@ -442,7 +467,7 @@ void RuleRunner::judge_step(Judge& judge, Verdict& verdict,
     take(judge, verdict, std::move(made).error());
     return;
   }
-  if (!judge.select(step)) return;
+  if (!judge.select(step, names_->of_step)) return;
   const std::uint64_t before = judge.rule->observations_judged();
   auto outcome =
       judge.rule->on_step({run->second, step.step, step.phase, judge.selected});
@@ -545,7 +570,7 @@ void RuleRunner::finish(Judge& judge, Verdict& verdict) {
   } else {
     verdict.message =
         "nothing to judge: " +
-        not_found_text(*judge.rule, judge.needs, groups_[0], names_seen_);
+        not_found_text(*judge.rule, judge.needs, groups_[0], names_->first);
   }
   leave(verdict, RuleStatus::error);
 }
@@ -575,7 +600,7 @@ void RuleRunner::leave(Verdict& verdict, RuleStatus status) {
 
 RuleRunner::DataNeed RuleRunner::data_need(std::size_t run,
                                            std::string_view tensor_name) {
-  remember(tensor_name);
+  const std::size_t number = names_->number_of(tensor_name);
   DataNeed need = DataNeed::none;
   for (std::size_t i = 0; i < judges_.size(); ++i) {
     if (!is_asked(i)) continue;
@@ -584,25 +609,14 @@ RuleRunner::DataNeed RuleRunner::data_need(std::size_t run,
     // `judge_step` reports a pattern that does not compile.
     if (!judge.make_matchers(run, groups_[run])) continue;
     const bool is_wanted = std::ranges::any_of(
-        judge.matchers.at(run),
-        [&](TensorMatcher& matcher) { return matcher.matches(tensor_name); });
+        judge.matchers.at(run), [&](TensorMatcher& matcher) {
+          return matcher.matches(tensor_name, number);
+        });
     if (!is_wanted) continue;
     if (judge.needs.depth == RuleNeeds::Depth::values) return DataNeed::values;
     need = DataNeed::statistics;
   }
   return need;
-}
-
-bool RuleRunner::all_have_judged() const {
-  return std::ranges::all_of(verdicts_, [](const Verdict& verdict) {
-    return verdict.observations_judged > 0;
-  });
-}
-
-// Only the message of a rule that judged nothing needs the names.
-void RuleRunner::remember(std::string_view tensor_name) {
-  if (names_seen_.size() >= kMaxNamesSeen) return;
-  if (!names_seen_.contains(tensor_name)) names_seen_.emplace(tensor_name);
 }
 
 }  // namespace smdebug

@@ -7,16 +7,12 @@
 #include "smdebug/rules/runner.h"
 
 #include "base/regex.h"
+#include "base/text_hash.h"
 
 namespace smdebug {
 namespace {
 
-struct TextHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view text) const {
-    return std::hash<std::string_view>()(text);
-  }
-};
+enum class Answer : char { unknown, yes, no };
 
 }  // namespace
 
@@ -27,6 +23,7 @@ struct TensorMatcher::Impl {
   std::set<std::string> matched;  // of these
   std::unordered_set<std::string, TextHash, std::equal_to<>> names;
   std::unordered_map<std::string, bool, TextHash, std::equal_to<>> answers;
+  std::vector<Answer> by_number;
   std::unordered_set<std::string> given_up;  // patterns, each logged once
 
   // A pattern that is too complex takes nothing.
@@ -90,6 +87,15 @@ bool TensorMatcher::matches(std::string_view tensor_name) {
   const bool answer = impl_->decide(tensor_name);
   impl_->answers.emplace(tensor_name, answer);
   return answer;
+}
+
+bool TensorMatcher::matches(std::string_view tensor_name, std::size_t number) {
+  if (number >= impl_->by_number.size()) impl_->by_number.resize(number + 1);
+  Answer& answer = impl_->by_number[number];
+  if (answer == Answer::unknown) {
+    answer = impl_->decide(tensor_name) ? Answer::yes : Answer::no;
+  }
+  return answer == Answer::yes;
 }
 
 }  // namespace smdebug
