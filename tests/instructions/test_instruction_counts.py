@@ -109,7 +109,7 @@ def test_what_is_read_takes_no_more_instructions_than(what, function, times, lim
 JUDGED_STEPS = 50
 
 
-@pytest.mark.parametrize(("rule", "limit"), [("VanishingGradient", 340), ("ExplodingTensor", 360)])
+@pytest.mark.parametrize(("rule", "limit"), [("VanishingGradient", 230), ("ExplodingTensor", 225)])
 def test_an_observation_is_judged_in_no_more_instructions_than(rule, limit):
     # The first step also decides which names the rule selects.
     judge = "smdebug::RuleRunner::on_step(smdebug::StepView const&)"

@@ -109,10 +109,6 @@ class TensorMatcher {
 
   bool matches(std::string_view tensor_name);
 
-  /// The same for a caller that numbers the names, from 0 on, and gives each
-  /// its number. It does not have to look for the name.
-  bool matches(std::string_view tensor_name, std::size_t number);
-
   /// The patterns of the selector that a name has matched.
   const std::set<std::string>& matched_patterns() const;
 

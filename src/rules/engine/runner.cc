@@ -209,6 +209,37 @@ std::string nothing_found_text(const Verdict& verdict) {
   return text;
 }
 
+// A matcher that remembers its answers by the numbers of the names.
+class NumberedMatcher {
+ public:
+  explicit NumberedMatcher(TensorMatcher matcher)
+      : matcher_(std::move(matcher)) {}
+
+  bool matches(std::string_view name, std::size_t number) {
+    if (number < answers_.size() && answers_[number] != Answer::unknown) {
+      return answers_[number] == Answer::yes;
+    }
+    return decide(name, number);
+  }
+
+  const std::set<std::string>& matched_patterns() const {
+    return matcher_.matched_patterns();
+  }
+
+ private:
+  enum class Answer : char { unknown, yes, no };
+
+  bool decide(std::string_view name, std::size_t number) {
+    if (number >= answers_.size()) answers_.resize(number + 1);
+    const bool is_match = matcher_.matches(name);
+    answers_[number] = is_match ? Answer::yes : Answer::no;
+    return is_match;
+  }
+
+  TensorMatcher matcher_;
+  std::vector<Answer> answers_;
+};
+
 }  // namespace
 
 // Numbers for the names of tensors, so that each is looked for once per step
@@ -216,7 +247,8 @@ std::string nothing_found_text(const Verdict& verdict) {
 struct RuleRunner::Names {
   std::unordered_map<std::string, std::size_t, TextHash, std::equal_to<>>
       numbers;
-  std::vector<std::size_t> of_step;  // of the tensors of the current step
+  std::vector<std::string_view> names;  // by number, of the keys above
+  std::vector<std::size_t> of_step;     // of the tensors of the current step
   // The first names, for the message of a rule that judged nothing.
   std::set<std::string, std::less<>> first;
 
@@ -224,13 +256,21 @@ struct RuleRunner::Names {
     const auto known = numbers.find(name);
     if (known != numbers.end()) return known->second;
     if (first.size() < kMaxNamesSeen) first.emplace(name);
-    return numbers.emplace(name, numbers.size()).first->second;
+    const auto added = numbers.emplace(name, names.size()).first;
+    names.push_back(added->first);
+    return added->second;
   }
 
+  // Most steps have the tensors of the step before.
   void take(const StepView& step) {
-    of_step.clear();
-    for (const Observation& observation : step.tensors)
-      of_step.push_back(number_of(observation.name));
+    of_step.resize(step.tensors.size());
+    auto number = of_step.begin();
+    for (const Observation& observation : step.tensors) {
+      const bool is_same =
+          *number < names.size() && names[*number] == observation.name;
+      if (!is_same) *number = number_of(observation.name);
+      ++number;
+    }
   }
 };
 
@@ -239,7 +279,7 @@ struct RuleRunner::Judge {
   RuleNeeds needs;
   // By run, then by selector. Made at a run's first step and again when its
   // collections change.
-  std::map<std::size_t, std::vector<TensorMatcher>> matchers;
+  std::map<std::size_t, std::vector<NumberedMatcher>> matchers;
   std::set<std::string> matched;  // patterns that a tensor has matched
   std::vector<std::vector<const Observation*>> selected;
   std::uint64_t observations_selected = 0;
@@ -284,7 +324,7 @@ struct RuleRunner::Judge {
   void keep_matched(std::size_t run) {
     const auto made = matchers.find(run);
     if (made == matchers.end()) return;
-    for (const TensorMatcher& matcher : made->second) {
+    for (const NumberedMatcher& matcher : made->second) {
       matched.insert(matcher.matched_patterns().begin(),
                      matcher.matched_patterns().end());
     }
@@ -292,10 +332,10 @@ struct RuleRunner::Judge {
 
   Status make_matchers(std::size_t run, std::span<const TensorGroup> groups) {
     if (matchers.contains(run)) return {};
-    std::vector<TensorMatcher> made;
+    std::vector<NumberedMatcher> made;
     for (const TensorSelector& selector : needs.selectors) {
       SMD_TRY(auto matcher, TensorMatcher::create(selector, groups));
-      made.push_back(std::move(matcher));
+      made.emplace_back(std::move(matcher));
     }
     matchers.emplace(run, std::move(made));
     return {};
@@ -304,15 +344,15 @@ struct RuleRunner::Judge {
   // Selects the observations to judge now. Returns false if none are due yet,
   // or none remain.
   bool select(const StepView& step, const std::vector<std::size_t>& numbers) {
-    std::vector<TensorMatcher>& by_selector = matchers.at(step.run);
+    std::vector<NumberedMatcher>& by_selector = matchers.at(step.run);
     const std::size_t first = is_first_look(step) ? 0 : seen->observations;
     std::size_t all = 0;
     bool has_every_role = true;
     for (std::size_t i = 0; i < selected.size(); ++i) {
       selected[i].clear();
-      for (std::size_t j = first; j < step.tensors.size(); ++j) {
-        const Observation& observation = step.tensors[j];
-        if (by_selector[i].matches(observation.name, numbers[j])) {
+      auto number = numbers.begin() + static_cast<std::ptrdiff_t>(first);
+      for (const Observation& observation : step.tensors.subspan(first)) {
+        if (by_selector[i].matches(observation.name, *number++)) {
           selected[i].push_back(&observation);
         }
       }
@@ -609,7 +649,7 @@ RuleRunner::DataNeed RuleRunner::data_need(std::size_t run,
     // `judge_step` reports a pattern that does not compile.
     if (!judge.make_matchers(run, groups_[run])) continue;
     const bool is_wanted = std::ranges::any_of(
-        judge.matchers.at(run), [&](TensorMatcher& matcher) {
+        judge.matchers.at(run), [&](NumberedMatcher& matcher) {
           return matcher.matches(tensor_name, number);
         });
     if (!is_wanted) continue;

@@ -10,11 +10,6 @@
 #include "base/text_hash.h"
 
 namespace smdebug {
-namespace {
-
-enum class Answer : char { unknown, yes, no };
-
-}  // namespace
 
 struct TensorMatcher::Impl {
   bool every_tensor = false;
@@ -23,7 +18,6 @@ struct TensorMatcher::Impl {
   std::set<std::string> matched;  // of these
   std::unordered_set<std::string, TextHash, std::equal_to<>> names;
   std::unordered_map<std::string, bool, TextHash, std::equal_to<>> answers;
-  std::vector<Answer> by_number;
   std::unordered_set<std::string> given_up;  // patterns, each logged once
 
   // A pattern that is too complex takes nothing.
@@ -87,15 +81,6 @@ bool TensorMatcher::matches(std::string_view tensor_name) {
   const bool answer = impl_->decide(tensor_name);
   impl_->answers.emplace(tensor_name, answer);
   return answer;
-}
-
-bool TensorMatcher::matches(std::string_view tensor_name, std::size_t number) {
-  if (number >= impl_->by_number.size()) impl_->by_number.resize(number + 1);
-  Answer& answer = impl_->by_number[number];
-  if (answer == Answer::unknown) {
-    answer = impl_->decide(tensor_name) ? Answer::yes : Answer::no;
-  }
-  return answer == Answer::yes;
 }
 
 }  // namespace smdebug
