@@ -249,16 +249,20 @@ struct RuleRunner::Names {
       numbers;
   std::vector<std::string_view> names;  // by number, of the keys above
   std::vector<std::size_t> of_step;     // of the tensors of the current step
-  // The first names, for the message of a rule that judged nothing.
-  std::set<std::string, std::less<>> first;
 
   std::size_t number_of(std::string_view name) {
     const auto known = numbers.find(name);
     if (known != numbers.end()) return known->second;
-    if (first.size() < kMaxNamesSeen) first.emplace(name);
     const auto added = numbers.emplace(name, names.size()).first;
     names.push_back(added->first);
     return added->second;
+  }
+
+  // For the message of a rule that judged nothing.
+  std::set<std::string, std::less<>> first() const {
+    const auto first =
+        std::span(names).first(std::min(names.size(), kMaxNamesSeen));
+    return {first.begin(), first.end()};
   }
 
   // Most steps have the tensors of the step before.
@@ -610,7 +614,7 @@ void RuleRunner::finish(Judge& judge, Verdict& verdict) {
   } else {
     verdict.message =
         "nothing to judge: " +
-        not_found_text(*judge.rule, judge.needs, groups_[0], names_->first);
+        not_found_text(*judge.rule, judge.needs, groups_[0], names_->first());
   }
   leave(verdict, RuleStatus::error);
 }
