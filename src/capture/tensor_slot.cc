@@ -11,7 +11,8 @@ namespace {
 // loads and no call, so that a step in which nothing is due costs a few
 // instructions per tensor.
 const SaveSpec* due_spec(const CaptureSink& sink, const SlotState& slot) {
-  if (!sink.is_capturing()) return nullptr;
+  if (!sink.is_capturing()) [[likely]]
+    return nullptr;
   return slot.spec.load(std::memory_order_relaxed);
 }
 
