@@ -1,6 +1,13 @@
 // A run that grows while it is read.
 
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "format/facts_file.h"
+#include "format/file_names.h"
 #include "read/trial_testing.h"
+#include "store/forwarding_storage.h"
 
 namespace smdebug {
 namespace {
@@ -65,6 +72,66 @@ TEST_F(LiveTest, EndsWithTheMarkerAndNeverLooksAgain) {
   EXPECT_THAT(trial->steps(), ElementsAre(0, 2));
   put_both(4);
   EXPECT_THAT(trial->steps(), ElementsAre(0, 2));
+}
+
+// Gives folders versions as a local disk does, and notes which objects are
+// looked for.
+class VersionedStorage : public ForwardingStorage {
+ public:
+  using ForwardingStorage::ForwardingStorage;
+
+  Result<bool> exists(std::string_view key) const override {
+    sought.emplace(key);
+    return ForwardingStorage::exists(key);
+  }
+  std::optional<std::uint64_t> folder_version(
+      std::string_view folder) const override {
+    const auto objects = ForwardingStorage::list(folder, "");
+    EXPECT_TRUE(objects.ok());
+    std::set<std::string> entries;
+    for (const ObjectEntry& object : *objects) {
+      const std::string below = object.key.substr(folder.size());
+      entries.insert(below.substr(0, below.find('/')));
+    }
+    return entries.empty() ? kNoFolder : entries.size();
+  }
+
+  Result<std::vector<ObjectEntry>> list(std::string_view prefix,
+                                        std::string_view after) const override {
+    if (before_listing) std::exchange(before_listing, nullptr)();
+    return ForwardingStorage::list(prefix, after);
+  }
+
+  mutable std::set<std::string> sought;
+  mutable std::function<void()> before_listing;  // called once
+};
+
+TEST_F(LiveTest, LooksForNewFilesOfTheRunOnlyIfItsFolderHasChanged) {
+  put_both(0);
+  const auto storage = std::make_shared<VersionedStorage>(storage_);
+  const auto trial = *Trial::open(storage, options());
+  storage->sought.clear();
+  put_both(1);
+  EXPECT_THAT(trial->steps(), ElementsAre(0, 1));
+  EXPECT_THAT(storage->sought, IsEmpty()) << "a step is below 'index/'";
+  run_.put_end_marker();
+  EXPECT_TRUE(trial->has_ended());
+}
+
+TEST_F(LiveTest, KnowsTheFactsOfAStepThatAppearsDuringARefresh) {
+  put_both(0);
+  const auto storage = std::make_shared<VersionedStorage>(storage_);
+  const auto trial = *Trial::open(storage, options());
+  // After the version of the run's folder was read.
+  storage->before_listing = [this] {
+    RunFacts facts;
+    facts.step = 1;
+    run_.put(facts_file_key(1, "worker_0"), write_facts_file(facts));
+    put_both(1);
+  };
+  put_both(2);
+  EXPECT_THAT(trial->steps(), ElementsAre(0, 1, 2));
+  EXPECT_EQ(trial->facts().size(), 1u);
 }
 
 TEST_F(LiveTest, GivesAWorkerThatIsLateAtTheEndItsTime) {

@@ -81,9 +81,8 @@ RunState read_run_state(const Storage& storage, const RunProgress& progress,
 }
 
 bool lacks_parts(const Storage& storage) {
-  constexpr std::uint64_t kNoFolder = 0;
   for (const auto folder : {kIndexPrefix, kEventsPrefix, kCollectionsPrefix})
-    if (storage.folder_version(folder) == kNoFolder) return true;
+    if (storage.folder_version(folder) == Storage::kNoFolder) return true;
   const auto has_run_file = storage.exists(kRunFileKey);
   return has_run_file && !*has_run_file;
 }

@@ -74,21 +74,27 @@ Status Trial::Impl::refresh() { return refresh(options_.check_interrupt); }
 Status Trial::Impl::refresh(const std::function<bool()>& check_interrupt) {
   if (completeness_.has_ended()) return {};
   if (options_.before_refresh) options_.before_refresh();
+  const auto version = storage_->folder_version("");
+  const bool root_changed = !version || version != root_version_;
   // Look for the end marker first: no file appears after it, so the listing
   // that follows is complete.
-  SMD_TRY(const bool has_ended, storage_->exists(kEndMarkerKey));
-  SMD_CHECK_OK(load(has_ended));
+  bool has_ended = false;
+  if (root_changed) {
+    SMD_TRY(has_ended, storage_->exists(kEndMarkerKey));
+  }
+  SMD_CHECK_OK(load(root_changed, has_ended));
+  root_version_ = version;
   if (!has_ended) return {};
   if (lacks_workers()) {
     SMD_CHECK_OK(sleep_for(*options_.end_delay, clock(), check_interrupt));
-    SMD_CHECK_OK(load(true));
+    SMD_CHECK_OK(load(true, true));
   }
   completeness_.end(table());
   return {};
 }
 
-Status Trial::Impl::load(bool all_folders) {
-  follow_attempt();
+Status Trial::Impl::load(bool root_changed, bool all_folders) {
+  if (root_changed) follow_attempt();
   SMD_CHECK_OK(collections_.refresh(*storage_));
   SMD_CHECK_OK(index_.refresh(completeness_.listing_start(), all_folders));
   // The facts of a step are written before its index file, as are most scalars.
@@ -103,9 +109,6 @@ Status Trial::Impl::load(bool all_folders) {
 // A new attempt moves the steps that it writes again, and then records itself
 // in `run.json`: what was read before is out of date.
 void Trial::Impl::follow_attempt() {
-  const auto version = storage_->folder_version("");
-  if (version && version == root_version_) return;
-  root_version_ = version;
   const auto file = find_run_file(*storage_);
   if (!file || file->attempts.size() == attempt_) return;
   attempt_ = file->attempts.size();

@@ -123,7 +123,9 @@ class Trial::Impl {
 
  private:
   Status refresh(const std::function<bool()>& check_interrupt);
-  Status load(bool all_folders);
+  // Reads what is new. `root_changed`: the folder of the run may have an entry
+  // that it did not have at the last call.
+  Status load(bool root_changed, bool all_folders);
   void follow_attempt();
   void restart();
   // Returns whether the run can be opened. Fails with `collections_missing`.
@@ -160,7 +162,7 @@ class Trial::Impl {
   Completeness completeness_;
   EventFiles event_files_;
   std::uint64_t attempt_ = 0;
-  // Of the folder of the run, from before `run.json` was read.
+  // Of the folder of the run, from before it was read last.
   std::optional<std::uint64_t> root_version_;
   std::string logged_failure_;
   bool has_statistics_ = false;

@@ -181,7 +181,7 @@ std::optional<std::uint64_t> version_of_folder(const std::string& path,
                                                double now_seconds) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return 0;
+    if (errno == ENOENT || errno == ENOTDIR) return Storage::kNoFolder;
     return std::nullopt;
   }
   const timespec changed = status.st_mtim;

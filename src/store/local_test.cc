@@ -95,7 +95,7 @@ class LocalStorageTest : public testing::Test {
 TEST_F(LocalStorageTest, TrustsAFoldersTimeOnlyWhenItsTickIsOver) {
   FakeClock clock;
   const auto storage = make_local_storage("the run", root_, clock);
-  EXPECT_EQ(storage->folder_version("index/"), 0u) << "there is no folder";
+  EXPECT_EQ(storage->folder_version("index/"), Storage::kNoFolder);
   write_file("index/a", "");
   struct Stamp {
     timespec changed;
@@ -115,7 +115,7 @@ TEST_F(LocalStorageTest, TrustsAFoldersTimeOnlyWhenItsTickIsOver) {
     clock.set_wall_seconds(changed + 1.1 * stamp.seconds_of_doubt);
     const auto version = storage->folder_version("index/");
     ASSERT_TRUE(version);
-    EXPECT_NE(*version, 0u);
+    EXPECT_NE(*version, Storage::kNoFolder);
     EXPECT_EQ(storage->folder_version("index/"), version);
   }
 }

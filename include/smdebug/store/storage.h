@@ -160,6 +160,9 @@ class Storage {
   virtual Result<std::unique_ptr<ObjectReader>> open(
       std::string_view key) const;
 
+  /// The version of a folder that does not exist.
+  static constexpr std::uint64_t kNoFolder = 0;
+
   /// Returns a number that changes when an object or folder directly below
   /// `folder` (a key that ends with '/') is added, replaced or removed.
   /// None by default, and if this cannot be guaranteed: the folder must
