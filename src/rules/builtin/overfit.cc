@@ -36,7 +36,6 @@
 
 #include "smdebug/base/try.h"
 
-#include "base/strings.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
@@ -184,7 +183,9 @@ class Overfit : public Rule {
     auto finding = judge(phases_.finish());
     const bool has_validation = phases_.has_validation();
     if (finding || (!phases_.has_training() && !has_validation)) return finding;
-    if (has_judged()) return fail_if_too_few();
+    if (has_judged()) {
+      return fail_if_too_few(most_evaluations(), "evaluation", patience_);
+    }
     return Error{
         has_validation ? Error::Code::not_found : Error::Code::unsupported,
         fmt::format("nothing to judge: {}; save the losses in both modes",
@@ -233,17 +234,12 @@ class Overfit : public Rule {
     return finding;
   }
 
-  Outcome fail_if_too_few() const {
+  std::int64_t most_evaluations() const {
     std::int64_t most = 0;
     for (const auto& [key, course] : courses_) {
       most = std::max(most, course.evaluations);
     }
-    if (most >= patience_) return no_finding();
-    return Error{
-        Error::Code::not_found,
-        "nothing to judge: " +
-            too_few_text(static_cast<std::uint64_t>(most), "evaluation",
-                         static_cast<std::uint64_t>(patience_))};
+    return most;
   }
 
   void judge(const Evaluation& one, std::optional<Finding>& finding) {

@@ -154,7 +154,10 @@ class Overtraining : public Rule {
     auto finding = judge(phases_.finish());
     const bool saw_nothing = training_.empty() && validation_.empty();
     if (finding || saw_nothing) return finding;
-    if (observations_judged() > 0) return fail_if_too_few();
+    if (observations_judged() > 0) {
+      return fail_if_too_few(longest_validation(), "evaluated step",
+                             patience_validation_ + 1);
+    }
     return Error{Error::Code::not_found,
                  fmt::format("nothing to judge: there were {0} losses, but no "
                              "{1} losses of the same name; save the losses of "
@@ -172,20 +175,16 @@ class Overtraining : public Rule {
   }
 
  private:
-  // The patience must be able to run out.
-  Outcome fail_if_too_few() const {
-    const LossCourse* longest = nullptr;
-    const auto note = [&](const LossCourse& one) {
-      if (!longest || one.steps > longest->steps) longest = &one;
-    };
-    for (const auto& [key, all] : of_series_) note(all.validation);
-    for (const auto& [name, validation] : validation_) note(validation);
-    if (!longest || longest->steps > patience_validation_) return no_finding();
-    return Error{
-        Error::Code::not_found,
-        fmt::format("nothing to judge: {} validation losses are too few; "
-                    "patience_validation={} needs more",
-                    longest->steps, patience_validation_)};
+  // The number of losses, in which the patience must be able to run out.
+  std::int64_t longest_validation() const {
+    std::int64_t longest = 0;
+    for (const auto& [key, all] : of_series_) {
+      longest = std::max<std::int64_t>(longest, all.validation.steps);
+    }
+    for (const auto& [name, validation] : validation_) {
+      longest = std::max<std::int64_t>(longest, validation.steps);
+    }
+    return longest;
   }
 
   struct StepLoss {

@@ -102,8 +102,7 @@ TEST_F(OvertrainingTest, NeverSaysNoIssueWithFewerLossesThanItsPatience) {
   }
   EXPECT_EQ(rule_->finish().status, RuleStatus::error);
   EXPECT_EQ(rule_->verdict().message,
-            "nothing to judge: 3 validation losses are too few; "
-            "patience_validation=3 needs more");
+            "nothing to judge: 3 evaluated steps are too few; 4 are needed");
 }
 
 TEST_F(OvertrainingTest, TakesNanForNoNewBest) {

@@ -130,12 +130,8 @@ class VanishingGradient : public ThresholdRule {
   }
 
   Outcome finish() override {
-    if (!has_judged() || last_ - first_ >= patience_) return no_finding();
-    return Error{
-        Error::Code::not_found,
-        "nothing to judge: " +
-            too_few_text(static_cast<std::uint64_t>(last_ - first_ + 1), "step",
-                         static_cast<std::uint64_t>(patience_ + 1))};
+    if (!has_judged()) return no_finding();
+    return fail_if_too_few(last_ - first_ + 1, "step", patience_ + 1);
   }
 
  private:

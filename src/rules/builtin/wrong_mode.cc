@@ -112,7 +112,9 @@ class WrongMode : public Rule {
     if (auto found = find(/*is_whole=*/true)) return found;
     if (auto found = find(/*is_whole=*/false)) return found;
     if (auto found = find_evaluation()) return found;
-    if (has_judged()) return fail_if_too_few();
+    if (has_judged()) {
+      return fail_if_too_few(last_.global - first_ + 1, "step", num_steps_ + 1);
+    }
     std::size_t modules = 0;
     for (const auto& [name, worker] : workers_) {
       modules = std::max(modules, worker.facts.modules.size());
@@ -160,15 +162,6 @@ class WrongMode : public Rule {
           models, [](const ModelModes& model) { return model.dependent > 0; });
     }
   };
-
-  Outcome fail_if_too_few() const {
-    const Step steps = last_.global - first_ + 1;
-    if (steps > num_steps_) return no_finding();
-    return Error{Error::Code::not_found,
-                 "nothing to judge: " +
-                     too_few_text(static_cast<std::uint64_t>(steps), "step",
-                                  static_cast<std::uint64_t>(num_steps_ + 1))};
-  }
 
   // The first model of a worker that has been in evaluation mode long enough.
   std::optional<Finding> find(bool is_whole) const {

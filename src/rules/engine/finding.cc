@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
+
 namespace smdebug {
 namespace {
 
@@ -20,6 +22,15 @@ double badness(const Evidence& evidence) {
 }
 
 }  // namespace
+
+Outcome fail_if_too_few(std::int64_t count, std::string_view singular,
+                        std::int64_t needed) {
+  if (count >= needed) return no_finding();
+  return Error{Error::Code::not_found,
+               "nothing to judge: " +
+                   too_few_text(static_cast<std::uint64_t>(count), singular,
+                                static_cast<std::uint64_t>(needed))};
+}
 
 void sort_worst_first(std::vector<Evidence>& evidence) {
   std::ranges::stable_sort(evidence, std::ranges::greater(), badness);

@@ -4,6 +4,7 @@
 // and the numbers, steps and tensors in its message.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,11 @@ std::string others_text(const TensorCount& found, std::string_view clause);
 
 // Copies the kind, the usual cause, what to try and the severity to `finding`.
 void set_advice(Finding& finding, const Advice& advice);
+
+// Fails with `not_found` if a rule that fires after `needed` of something has
+// seen only `count`: "nothing to judge: 2 steps are too few; 5 are needed".
+Outcome fail_if_too_few(std::int64_t count, std::string_view singular,
+                        std::int64_t needed);
 
 // Sorts by the factor by which a value is beyond its threshold, largest first:
 // ten times too large is as bad as ten times too small. Thresholds are not
