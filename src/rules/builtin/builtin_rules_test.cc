@@ -117,6 +117,7 @@ TEST(BuiltinRules, CallAFindingFatalIfItIsNotFiniteOrDivergesOrNothingTrains) {
           "LossNotDecreasing: the loss grew until it was not finite",
           "LossNotDecreasing: the loss was suddenly not finite",
           "LossNotDecreasing: the loss is the same at every step",
+          "LossNotDecreasing: the loss is the same at every step: 0",
           "LossNotDecreasing: the loss diverges",
           "LossNotDecreasing: the loss falls without a bound",
           "MixedPrecision: gradients clipped before they are unscaled",

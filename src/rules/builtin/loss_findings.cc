@@ -45,6 +45,12 @@ const Advice kAdvice[] = {
                "backward() starts from this loss, and that the optimizer holds "
                "the parameters of this model",
      .severity = Severity::fatal},
+    {.when = "the loss is the same at every step: 0",
+     .cause = "a loss of nothing: all labels are ignored or masked, a softmax "
+              "over a single output, or an output that is compared with itself",
+     .advice = "check the shape of the model's output, the labels of a batch "
+               "and those that the loss ignores",
+     .severity = Severity::fatal},
     {.when = "the loss does not fall",
      .cause = "a learning rate that is too low or far too high, gradients that "
               "do not reach the weights, or labels that do not belong to the "

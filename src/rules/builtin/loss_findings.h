@@ -20,6 +20,7 @@ enum class LossFault {
   unchanged,
   // Of the course of a loss:
   constant,
+  zero,
   still,
   still_at_low_rate,
   still_after_decay,

@@ -303,6 +303,16 @@ TEST(LossCourse, IsFoundAt40StepsIfItIsConstant) {
             "loss_output_0: the loss is 2.5 at every one of 40 steps");
 }
 
+TEST(LossCourse, SaysWhatALossOfZeroMayBe) {
+  const Verdict verdict = Course()
+                              .with(
+                                  "loss_output_0", [](Step) { return 0; }, 100)
+                              .judged();
+  EXPECT_EQ(verdict.step.global, 39);
+  EXPECT_EQ(verdict.kind, "the loss is the same at every step: 0");
+  EXPECT_THAT(verdict.cause, HasSubstr("all labels are ignored"));
+}
+
 TEST(LossCourse, IsNotFoundIfTheLossFalls) {
   const auto falling = [](Step step) {
     return std::exp(-double(step) / 50) + 0.05 * jitter(step) + 0.2;

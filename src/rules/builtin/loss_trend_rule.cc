@@ -108,7 +108,7 @@ LossFault fault_of(const LossTrend::Answer& answer,
                    const std::optional<LearningRates::Rate>& rate) {
   switch (answer.kind) {
     case Kind::constant:
-      return LossFault::constant;
+      return answer.now == 0 ? LossFault::zero : LossFault::constant;
     case Kind::leapt:
       return LossFault::leapt;
     case Kind::returned:
