@@ -981,7 +981,7 @@ class OptimizerGroupFacts:
 class OptimizerFacts:
     """The facts of one optimizer."""
 
-    def __init__(self, kind: str, groups: Sequence[OptimizerGroupFacts], *, keeps_gradients: bool | None = None) -> None: ...
+    def __init__(self, kind: str, groups: Sequence[OptimizerGroupFacts], *, keeps_gradients: bool | None = None, discards_gradients: bool | None = None) -> None: ...
 
     @property
     def kind(self) -> str: ...
@@ -993,6 +993,12 @@ class OptimizerFacts:
     def keeps_gradients(self) -> bool | None:
         """
         Whether its updates use sums of the gradients of all batches; None if that is unknown.
+        """
+
+    @property
+    def discards_gradients(self) -> bool | None:
+        """
+        Whether its updates use the gradients of the last of several backward passes alone; None if that is unknown.
         """
 
 class ModuleFacts:
@@ -1078,7 +1084,7 @@ class LossInputFacts:
     The input of a loss in the first saved steps. Texts are empty, and shares None, if they are unknown or differed between the steps.
     """
 
-    def __init__(self, function: str, *, steps: int, shape: Sequence[int] = [], target_shape: Sequence[int] | None = None, activation: str = '', values: str = '', ignored: float | None = None, equal_outputs: int = 0, outside: float | None = None, target_range: tuple[float, float] | None = None, target_shift: int | None = None, targets: DataFacts | None = None) -> None: ...
+    def __init__(self, function: str, *, steps: int, shape: Sequence[int] = [], target_shape: Sequence[int] | None = None, activation: str = '', values: str = '', ignored: float | None = None, equal_outputs: int = 0, outside: float | None = None, target_range: tuple[float, float] | None = None, target_shift: int | None = None, targets: DataFacts | None = None, fractional: float | None = None) -> None: ...
 
     @property
     def function(self) -> str: ...
@@ -1100,6 +1106,9 @@ class LossInputFacts:
 
     @property
     def ignored(self) -> float | None: ...
+
+    @property
+    def fractional(self) -> float | None: ...
 
     @property
     def equal_outputs(self) -> int: ...

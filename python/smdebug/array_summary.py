@@ -89,6 +89,14 @@ def are_between(rows: np.ndarray, low: float, high: float) -> bool:
     return bool(rows.size and np.isfinite(rows).all() and rows.min() >= low and rows.max() <= high)
 
 
+def share_fractional(labels: np.ndarray) -> float:
+    """The share of elements that are finite and no whole numbers."""
+    if not np.issubdtype(labels.dtype, np.floating) or not labels.size:
+        return 0.0
+    numbers = labels.astype(np.float64)
+    return float((np.isfinite(numbers) & (numbers != np.round(numbers))).mean())
+
+
 def share_outside(targets: np.ndarray, bounds: tuple[float, float]) -> float:
     """The share of elements that are clearly outside of `bounds`."""
     low, high = bounds

@@ -35,6 +35,7 @@ class LossInput:
     activation: str = ""  # what computed it: "Softmax", "Linear", ...
     values: str = ""  # "probabilities", "log_probabilities", "scores"
     ignored: float | None = None  # the share of labels that are ignored
+    fractional: float | None = None  # the share of class labels that are no whole numbers
     are_outputs_equal: bool = False  # of samples whose targets differ
     outside: float | None = None  # the share of targets that the activation cannot give
     target_range: tuple[float, float] | None = None
@@ -69,6 +70,7 @@ class LossSummary:
             activation=_same([each.activation for each in inputs]),
             values=_same([each.values for each in inputs]),
             ignored=_least([each.ignored for each in inputs]),
+            fractional=_largest([each.fractional for each in inputs]),
             equal_outputs=sum(each.are_outputs_equal for each in inputs),
             outside=_least([each.outside for each in inputs]),
             target_range=_hull(ranges),
@@ -102,3 +104,7 @@ def _hull(ranges: list[tuple[float, float]]) -> tuple[float, float] | None:
 def _least(shares: list[float | None]) -> float | None:
     known = [share for share in shares if share is not None]
     return min(known) if len(known) == len(shares) else None
+
+
+def _largest(shares: list[float | None]) -> float | None:
+    return max((share for share in shares if share is not None), default=None)

@@ -18,6 +18,7 @@ from smdebug.array_summary import (
     labels_of_one_hot,
     rows_of,
     samples_of,
+    share_fractional,
     share_outside,
 )
 from smdebug.loss_summary import BINARY, ELEMENTWISE, RANGES, LossInput, LossSummary
@@ -134,6 +135,7 @@ def _measure_targets(
         rows = rows_of(given)
         if kind.ignored_label is not None and labels.size:
             measured.ignored = float((labels == kind.ignored_label).mean())
+        measured.fractional = share_fractional(targets)
         measured.target_shift = token_shift(batch.inputs, targets, kind.ignored_label)
         measured.are_outputs_equal |= are_equal(rows, labels[: len(rows)])
         return

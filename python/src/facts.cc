@@ -84,17 +84,22 @@ void bind_optimizer(nb::module_& m) {
           "__init__",
           [](OptimizerFacts* self, std::string kind,
              std::vector<OptimizerGroupFacts> groups,
-             std::optional<bool> keeps_gradients) {
+             std::optional<bool> keeps_gradients,
+             std::optional<bool> discards_gradients) {
             new (self) OptimizerFacts{std::move(kind), std::move(groups),
-                                      keeps_gradients};
+                                      keeps_gradients, discards_gradients};
           },
           "kind"_a, "groups"_a, nb::kw_only(),
-          "keeps_gradients"_a.none() = nb::none())
+          "keeps_gradients"_a.none() = nb::none(),
+          "discards_gradients"_a.none() = nb::none())
       .def_ro("kind", &OptimizerFacts::kind)
       .def_ro("groups", &OptimizerFacts::groups)
       .def_ro("keeps_gradients", &OptimizerFacts::keeps_gradients,
               "Whether its updates use sums of the gradients of all batches; "
-              "None if that is unknown.");
+              "None if that is unknown.")
+      .def_ro("discards_gradients", &OptimizerFacts::discards_gradients,
+              "Whether its updates use the gradients of the last of several "
+              "backward passes alone; None if that is unknown.");
 }
 
 void bind_module(nb::module_& m) {
@@ -197,7 +202,8 @@ void bind_loss(nb::module_& m) {
              std::optional<double> ignored, std::uint64_t equal_outputs,
              std::optional<double> outside, std::optional<Range> target_range,
              std::optional<std::uint64_t> target_shift,
-             std::optional<DataFacts> targets) {
+             std::optional<DataFacts> targets,
+             std::optional<double> fractional) {
             new (self) LossInputFacts{.function = std::move(function),
                                       .steps = steps,
                                       .shape = std::move(shape),
@@ -205,6 +211,7 @@ void bind_loss(nb::module_& m) {
                                       .activation = std::move(activation),
                                       .values = std::move(values),
                                       .ignored = ignored,
+                                      .fractional = fractional,
                                       .equal_outputs = equal_outputs,
                                       .outside = outside,
                                       .target_low = {},
@@ -220,7 +227,8 @@ void bind_loss(nb::module_& m) {
           "values"_a = "", "ignored"_a.none() = nb::none(),
           "equal_outputs"_a = 0, "outside"_a.none() = nb::none(),
           "target_range"_a.none() = nb::none(),
-          "target_shift"_a.none() = nb::none(), "targets"_a.none() = nb::none())
+          "target_shift"_a.none() = nb::none(), "targets"_a.none() = nb::none(),
+          "fractional"_a.none() = nb::none())
       .def_ro("function", &LossInputFacts::function)
       .def_ro("steps", &LossInputFacts::steps)
       .def_ro("shape", &LossInputFacts::shape)
@@ -228,6 +236,7 @@ void bind_loss(nb::module_& m) {
       .def_ro("activation", &LossInputFacts::activation)
       .def_ro("values", &LossInputFacts::values)
       .def_ro("ignored", &LossInputFacts::ignored)
+      .def_ro("fractional", &LossInputFacts::fractional)
       .def_ro("equal_outputs", &LossInputFacts::equal_outputs)
       .def_ro("outside", &LossInputFacts::outside)
       .def_prop_ro("target_range",

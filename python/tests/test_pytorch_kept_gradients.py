@@ -398,6 +398,182 @@ def test_optimizers_that_act_during_the_backward_pass_are_left_alone(out_dir, cl
     assert last_answers(out_dir) == [None] * 4
 
 
+# --- gradients that are cleared too often ---
+
+
+def last_discards(out_dir):
+    return [one.discards_gradients for one in list(read(out_dir).facts())[-1].facts.optimizers]
+
+
+def accumulate(model, optimizer, batches, clear, updates=2 * UPDATES):
+    """`batches` backward passes for each update; `clear` is called before each of them."""
+    for number in range(batches * updates):
+        clear(model, optimizer)
+        loss_of(model).backward()
+        if number % batches == batches - 1:
+            optimizer.step()
+
+
+@pytest.mark.parametrize("clear", CLEARED.values(), ids=CLEARED)
+@pytest.mark.parametrize("save_interval", [1, 3, 100])
+def test_gradients_that_are_cleared_for_each_batch_are_discarded(out_dir, clear, save_interval):
+    model = Net()
+    optimizer = sgd(model)
+    hook = every_step(out_dir, model, save_config=smd.SaveConfig(save_interval=save_interval))
+    accumulate(model, optimizer, 4, clear)
+    hook.close()
+    assert last_discards(out_dir) == [True]
+    assert last_answers(out_dir) == [False]
+    assert not any(each._backward_hooks for each in model.parameters())
+
+
+def test_five_intervals_tell_that_gradients_are_discarded(out_dir):
+    model = Net()
+    hook = every_step(out_dir, model)
+    accumulate(model, sgd(model), 3, CLEARED["zero_grad"], updates=6)
+    hook.close()
+    answers_by_step = {
+        each.facts.step: one.discards_gradients
+        for each in read(out_dir).facts()
+        for one in each.facts.optimizers
+    }
+    last_step, last = answers_by_step.popitem()
+    assert (last_step, last) == (17, True)  # of the sixth update, which ends the fifth interval
+    assert set(answers_by_step.values()) == {None}
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+def test_a_single_cleared_batch_is_not_discarded(out_dir, batches):
+    model = Net()
+    hook = every_step(out_dir, model)
+    accumulate(model, sgd(model), batches, CLEARED["zero_grad"])
+    hook.close()
+    assert last_discards(out_dir) == [False]
+
+
+def test_accumulated_gradients_are_not_discarded(out_dir):
+    model = Net()
+    optimizer = sgd(model)
+    hook = every_step(out_dir, model)
+    for batch in range(4 * UPDATES):
+        loss_of(model).backward()
+        if batch % 4 == 3:
+            optimizer.step()
+            optimizer.zero_grad()
+    hook.close()
+    assert last_discards(out_dir) == [False]
+
+
+def test_clipped_and_unscaled_gradients_are_discarded_too(out_dir):
+    model = Net()
+    optimizer, scaler = sgd(model), torch.amp.GradScaler("cpu")
+    hook = every_step(out_dir, model)
+    for batch in range(4 * UPDATES):
+        optimizer.zero_grad()
+        scaler.scale(loss_of(model)).backward()
+        if batch % 4 == 3:
+            scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01)
+            scaler.step(optimizer)
+            scaler.update()
+    hook.close()
+    assert last_discards(out_dir) == [True]
+
+
+@pytest.mark.parametrize("is_copied", [True, False])
+def test_gradients_of_several_tasks_that_a_script_adds_are_not_discarded(out_dir, is_copied):
+    model = Net()
+    optimizer = sgd(model)
+    hook = every_step(out_dir, model)
+    for _ in range(UPDATES):
+        taken = []
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss_of(model).backward()
+            taken.append([parameter.grad.clone() for parameter in model.parameters()])
+        for parameter, *gradients in zip(model.parameters(), *taken, strict=True):
+            if is_copied:
+                parameter.grad.copy_(sum(gradients))
+            else:
+                parameter.grad = sum(gradients)
+        optimizer.step()
+    hook.close()
+    assert last_discards(out_dir) == [False]
+
+
+def test_each_optimizer_of_two_halves_discards(out_dir):
+    model = Net()
+    parameters = list(model.parameters())
+    first, second = (torch.optim.SGD(half, lr=0.01) for half in (parameters[:2], parameters[2:]))
+    hook = every_step(out_dir, model)
+    for batch in range(4 * UPDATES):
+        model.zero_grad()
+        loss_of(model).backward()
+        if batch % 4 == 3:
+            first.step()
+            second.step()
+    hook.close()
+    assert last_discards(out_dir) == [True, True]
+
+
+def test_the_search_ends_if_an_optimizer_never_acts_again(out_dir):
+    model = Net()
+    optimizer = sgd(model)
+    hook = every_step(out_dir, model)
+    for number in range(200):
+        optimizer.zero_grad()
+        loss_of(model).backward()
+        if number == 0:
+            optimizer.step()
+    assert not any(each._backward_hooks for each in model.parameters())
+    hook.close()
+
+
+def test_passes_that_another_optimizer_uses_are_not_discarded(out_dir):
+    """A GAN whose generator acts after three updates of the discriminator, which do not detach."""
+    discriminator, generator = torch.nn.Linear(3, 1), Net()
+    first, second = sgd(discriminator), sgd(generator)
+    hook = every_step(out_dir, discriminator, generator, step_on="optimizer")
+    for number in range(3 * UPDATES):
+        first.zero_grad()
+        second.zero_grad()
+        discriminator(generator(torch.randn(6, 4))).mean().backward()
+        first.step()
+        if number % 3 == 2:
+            second.zero_grad()
+            (-discriminator(generator(torch.randn(6, 4))).mean()).backward()
+            second.step()
+    hook.close()
+    assert last_discards(out_dir) == [False, False]
+
+
+def test_the_passes_of_a_closure_are_not_discarded(out_dir):
+    model = Net()
+    optimizer = torch.optim.LBFGS(model.parameters(), lr=0.01, max_iter=4)
+    hook = every_step(out_dir, model)
+    rows, labels = torch.randn(6, 4), torch.randint(3, (6,))
+
+    def closure():
+        optimizer.zero_grad()
+        loss = cross_entropy(model(rows), labels)
+        loss.backward()
+        return loss
+
+    for _ in range(UPDATES):
+        optimizer.step(closure)
+    hook.close()
+    assert last_discards(out_dir) == [False]
+
+
+def test_no_hook_before_updates_stays_when_the_answers_are_known(out_dir):
+    before = len(of_all_optimizers._global_optimizer_pre_hooks)
+    model = Net()
+    hook = every_step(out_dir, model)
+    accumulate(model, sgd(model), 1, CLEARED["zero_grad"])
+    assert len(of_all_optimizers._global_optimizer_pre_hooks) == before
+    hook.close()
+
+
 # --- the training ---
 
 
@@ -527,10 +703,10 @@ def test_an_error_does_not_harm_the_training(out_dir, monkeypatch, caplog):
     assert caplog.text.count("rules do not learn whether gradients are cleared") == 1
 
 
-@pytest.mark.parametrize("is_cleared", [True, False])
-def test_the_answer_of_a_device_arrives_with_the_tensors_of_a_saved_step(
-    out_dir, monkeypatch, is_cleared
-):
+@pytest.fixture
+def device(monkeypatch):
+    """Samples of gradients are tensors, as on a device. Returns the context in which a stand-in for
+    an accelerator works."""
     import stand_in_accelerator
 
     monkeypatch.setattr(
@@ -538,9 +714,16 @@ def test_the_answer_of_a_device_arrives_with_the_tensors_of_a_saved_step(
         "_sample",
         lambda gradient: gradient.detach().flatten()[:16].clone(),
     )
+    return stand_in_accelerator.at_work
+
+
+@pytest.mark.parametrize("is_cleared", [True, False])
+def test_the_answer_of_a_device_arrives_with_the_tensors_of_a_saved_step(
+    out_dir, device, is_cleared
+):
     model = Net()
     optimizer = sgd(model)
-    with stand_in_accelerator.at_work():
+    with device():
         hook = every_step(out_dir, model, save_config=smd.SaveConfig(save_interval=10))
         for _ in range(25):
             if is_cleared:
@@ -550,6 +733,25 @@ def test_the_answer_of_a_device_arrives_with_the_tensors_of_a_saved_step(
         hook.close()
     # Five intervals until step 5. The copy begins at step 10, which is saved, and arrives after it.
     assert answers(out_dir) == [(0, [None]), (11, [not is_cleared])]
+
+
+def test_gradients_of_a_device_that_are_cleared_after_another_pass_are_not_kept(out_dir, device):
+    discriminator, generator = torch.nn.Linear(3, 1), Net()
+    with device():
+        hook = every_step(out_dir, discriminator, generator, step_on="optimizer")
+        train_gan(discriminator, generator, None, updates=20)
+        hook.close()
+    assert last_answers(out_dir) == [False, False]
+    assert last_discards(out_dir) == [False, False]
+
+
+def test_gradients_of_a_device_that_become_none_for_each_batch_are_discarded(out_dir, device):
+    model = Net()
+    with device():
+        hook = every_step(out_dir, model)
+        accumulate(model, sgd(model), 4, CLEARED["zero_grad"])
+        hook.close()
+    assert last_discards(out_dir) == [True]
 
 
 # --- several processes, compiled code ---

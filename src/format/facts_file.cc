@@ -58,9 +58,11 @@ Json to_json(const OptimizerFacts& optimizer) {
                      {"foreign_parameters", group.foreign_parameters},
                      {"settings", settings_json(group.settings)}});
   }
-  return Json::Object{{"kind", optimizer.kind},
-                      {"groups", std::move(groups)},
-                      {"keeps_gradients", Json(optimizer.keeps_gradients)}};
+  return Json::Object{
+      {"kind", optimizer.kind},
+      {"groups", std::move(groups)},
+      {"keeps_gradients", Json(optimizer.keeps_gradients)},
+      {"discards_gradients", Json(optimizer.discards_gradients)}};
 }
 
 Json to_json(const ModuleFacts& module) {
@@ -105,6 +107,7 @@ Json to_json(const LossInputFacts& input) {
       {"activation", text_or_null(input.activation)},
       {"values", text_or_null(input.values)},
       {"ignored", number_or_null(input.ignored)},
+      {"fractional", number_or_null(input.fractional)},
       {"equal_outputs", input.equal_outputs},
       {"outside", number_or_null(input.outside)},
       {"target_low", number_or_null(input.target_low)},
@@ -226,6 +229,13 @@ Result<std::optional<double>> optional_number_at(const Json& json,
   return number;
 }
 
+// Returns the boolean of a member that may be null.
+Result<std::optional<bool>> flag_at(const Json& json, std::string_view key) {
+  if (!is_given(json, key)) return std::optional<bool>();
+  SMD_TRY(const bool flag, json.bool_at(key));
+  return std::optional<bool>(flag);
+}
+
 // Returns the share of a member that may be null.
 Result<std::optional<double>> share_at(const Json& json, std::string_view key) {
   SMD_TRY(const std::optional<double> share, optional_number_at(json, key));
@@ -257,9 +267,8 @@ Status parse_into(const Json& json, OptimizerFacts& optimizer) {
     SMD_TRY(group.foreign_parameters, count_at(entry, "foreign_parameters"));
     SMD_TRY(group.settings, settings_at(entry));
   }
-  const Json* keeps = json.find("keeps_gradients");
-  if (keeps == nullptr || keeps->is_null()) return {};
-  SMD_TRY(optimizer.keeps_gradients, json.bool_at("keeps_gradients"));
+  SMD_TRY(optimizer.keeps_gradients, flag_at(json, "keeps_gradients"));
+  SMD_TRY(optimizer.discards_gradients, flag_at(json, "discards_gradients"));
   return {};
 }
 
@@ -270,9 +279,7 @@ Status parse_into(const Json& json, ModuleFacts& module) {
   if (json.find("input_shape") != nullptr) {
     SMD_TRY(module.input_shape, shape_at(json, "input_shape"));
   }
-  const Json* mode = json.find("training");
-  if (mode == nullptr || mode->is_null()) return {};
-  SMD_TRY(module.is_training, json.bool_at("training"));
+  SMD_TRY(module.is_training, flag_at(json, "training"));
   return {};
 }
 
@@ -327,6 +334,7 @@ Status parse_into(const Json& json, LossInputFacts& input) {
   SMD_TRY(input.activation, optional_text_at(json, "activation"));
   SMD_TRY(input.values, optional_text_at(json, "values"));
   SMD_TRY(input.ignored, share_at(json, "ignored"));
+  SMD_TRY(input.fractional, share_at(json, "fractional"));
   SMD_TRY(input.equal_outputs, count_at(json, "equal_outputs"));
   if (input.equal_outputs > input.steps) return out_of_range("equal_outputs");
   SMD_TRY(input.outside, share_at(json, "outside"));

@@ -29,7 +29,8 @@ RunFacts facts_of_all_kinds() {
   facts.optimizers = {
       {"SGD",
        {{0, 0, {}}, {3, 1, {{"learning_rate", 0.1}, {"momentum", 0}}}},
-       true}};
+       true,
+       false}};
   facts.modules = {{"Net", "Net", std::nullopt, {}},
                    {"Net_drop", "Dropout", false, {{"p", 0.5}}},
                    {"rnn", "GRU", true, {{"batch_first", 0}}, {32, 20, 8}}};
@@ -42,6 +43,7 @@ RunFacts facts_of_all_kinds() {
   input.activation = "Relu";
   input.values = "scores";
   input.ignored = 0.5;
+  input.fractional = 0.75;
   input.equal_outputs = 4;
   input.outside = 0.25;
   input.target_low = -1;
@@ -162,9 +164,10 @@ TEST(FactsFile, IgnoresUnknownMembers) {
 TEST(FactsFile, KnowsNothingOfGradientsIfItDoesNotSay) {
   RunFacts unknown = facts_of_all_kinds();
   unknown.optimizers[0].keeps_gradients.reset();
+  unknown.optimizers[0].discards_gradients.reset();
   for (const char* text : {"", ", \"keeps_gradients\": null"}) {
-    const auto facts =
-        parse_facts_file(changed_facts(", \"keeps_gradients\": true", text));
+    const auto facts = parse_facts_file(changed_facts(
+        ", \"keeps_gradients\": true, \"discards_gradients\": false", text));
     ASSERT_TRUE(facts) << facts.error().message;
     EXPECT_EQ(*facts, unknown);
   }

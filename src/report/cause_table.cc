@@ -37,7 +37,8 @@ constexpr Kinds kNoUpdate = {"nothing moves and no optimizer acts"};
 constexpr Kinds kZeroGradients = {"gradients of 0"};
 constexpr Kinds kWrongInput = {
     "do not sum to 1", "probabilities for",      "scores for",
-    "broadcast",       "all labels are ignored", "over the batch"};
+    "broadcast",       "all labels are ignored", "over the batch",
+    "no whole numbers"};
 constexpr Kinds kWrongValues = {"the same output for all samples",
                                 "targets that the model cannot give"};
 constexpr Kinds kUndefined = {"log of", "division by 0", "undefined power",
@@ -250,6 +251,7 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::wiring,
      .finding = {"GradientsNotCleared"},
      .explains_all_later = true},
+    {.stage = Stage::wiring, .finding = {"GradientsDiscarded"}},
     {.stage = Stage::wiring,
      .finding = {"LossInput", kWrongInput},
      .explains_all_later = true},

@@ -93,6 +93,9 @@ std::string optimizers_text(const RunFacts& facts) {
       if (facts.optimizers[i].keeps_gradients == true) {
         settings += "; its gradients are never cleared";
       }
+      if (facts.optimizers[i].discards_gradients == true) {
+        settings += "; its gradients are cleared before it uses them";
+      }
       table.add({optimizer_title(facts, i), std::to_string(group),
                  std::to_string(groups[group].parameters),
                  std::move(settings)});
@@ -124,6 +127,9 @@ std::string input_text(const LossInputFacts& input) {
     text += "; targets " + shape_text(*input.target_shape);
   if (input.ignored.value_or(0) > 0)
     text += fmt::format(", {:.3g} % of them ignored", 100 * *input.ignored);
+  if (input.fractional.value_or(0) > 0)
+    text += fmt::format(", {:.3g} % of them no whole numbers",
+                        100 * *input.fractional);
   return text;
 }
 

@@ -24,6 +24,7 @@ RULES = {
     "DeadRelu": {},
     "ExplodingTensor": {"tensor_regex": "^gradient/"},
     "FeatureImportanceOverweight": {"nfeatures": "1"},
+    "GradientsDiscarded": {},
     "GradientsNotCleared": {},
     "InitialLoss": {},
     "LabelsAndInputs": {},

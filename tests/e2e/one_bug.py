@@ -64,6 +64,10 @@ BUGS = {
             "inputs": "torch.rand(256, 1, 8, 8) * (labels.view(-1, 1, 1, 1) + 1) / 5",
         },
     ),
+    "GradientsDiscarded": (
+        "zero_grad() for each of the four batches of an update",
+        {"update": "if step % 4 == 3: optimizer.step()"},
+    ),
     "GradientsNotCleared": ("a forgotten zero_grad()", {"clear": "pass"}),
     "InitialLoss": (
         "a last layer with weights of standard deviation 10",

@@ -112,7 +112,17 @@ def test_gradients_that_are_never_cleared_are_found_within_20_steps(tmp_path):
     ],
 )
 def test_gradients_that_are_cleared_in_time_pass(tmp_path, update):
-    assert "GradientsNotCleared" not in told(tmp_path, update=update)
+    assert not {"GradientsNotCleared", "GradientsDiscarded"} & told(tmp_path, update=update).keys()
+
+
+def test_gradients_that_are_cleared_for_each_batch_of_an_update_are_found(tmp_path):
+    update = "step % 4 == 3 and optimizer.step(); optimizer.zero_grad()"
+    found = told(tmp_path, update=update)
+    verdict = found["GradientsDiscarded"]
+    assert "GradientsNotCleared" not in found
+    assert verdict["step"]["global"] <= 30
+    assert verdict["severity"] == "serious"
+    assert "calls zero_grad() for each of them" in verdict["cause"]
 
 
 def test_an_evaluation_mode_that_is_never_undone_is_found(tmp_path):

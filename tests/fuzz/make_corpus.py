@@ -405,8 +405,12 @@ FACTS_FILES = {
     "loss_input_no_object": facts(losses=[facts()["losses"][0] | {"input": [1]}]),
     "loss_shape_below_zero": facts_of_loss(target_shape=[-1]),
     "ignored_share_not_a_number": facts_of_loss(ignored="nan"),
+    "fractional_beyond_1": facts_of_loss(fractional=1.5),
     "equal_outputs_beyond_steps": facts_of_loss(equal_outputs=4),
     "keeps_gradients": facts(optimizers=[facts()["optimizers"][0] | {"keeps_gradients": True}]),
+    "discards_gradients": facts(
+        optimizers=[facts()["optimizers"][0] | {"discards_gradients": False}]
+    ),
     "keeps_gradients_of_2": facts(optimizers=[facts()["optimizers"][0] | {"keeps_gradients": 2}]),
     "modules_1000": facts(modules=facts()["modules"] * 1000),
     "step_below_zero": facts(step=-1),

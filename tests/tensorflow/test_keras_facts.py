@@ -296,6 +296,17 @@ def test_ignored_labels_are_told(out_dir):
     assert told.input.targets.classes == 2
 
 
+def test_class_labels_that_are_no_whole_numbers_are_told(out_dir):
+    y = np.tile([0, 0.5, 1, 2], ROWS // 4)
+    model = model_with(L.Dense(3, "softmax"), loss="sparse_categorical_crossentropy")
+    assert the_input(out_dir, model, y).fractional == 0.25
+
+
+def test_whole_numbers_of_any_dtype_are_class_labels(out_dir):
+    model = model_with(L.Dense(3, "softmax"), loss="sparse_categorical_crossentropy")
+    assert the_input(out_dir, model, labels().astype("float32")).fractional == 0
+
+
 # --- the inputs ---
 
 

@@ -141,6 +141,10 @@ def _keeps_gradients(training):
     training.clears_gradients = False
 
 
+def _clears_each_of_four(training):
+    training.update_every = 4
+
+
 def _learning_rate(factor):
     def spoil(training):
         training.lr *= factor
@@ -358,6 +362,14 @@ FAULTS = (
         _keeps_gradients,
         named_by=("GradientsNotCleared",),
         hinted_by=("LossNotDecreasing: the loss rises",),
+    ),
+    Fault(
+        "cleared gradients of batches",
+        "gradients of four batches should add up, but zero_grad() is called for each",
+        ("GradientsDiscarded",),
+        ("perceptron", "tanh_perceptron", "regression"),
+        _clears_each_of_four,
+        named_by=("GradientsDiscarded",),
     ),
     Fault(
         "evaluation without normalization",

@@ -45,6 +45,7 @@ class Training:
     goal: float = 0.8
     loss: nn.Module | None = None
     clears_gradients: bool = True
+    update_every: int = 1
     returns_to_training: bool = True
     on_model: list[Callable[[nn.Module], None]] = dataclasses.field(default_factory=list)
     learns: Callable[[str], bool] = lambda name: True
@@ -108,13 +109,13 @@ class _Loop:
         of_training = self.training.batches or (lambda: batches(self.training))
         self.model.train()
         for step, batch in enumerate(of_training()):
-            self._train(batch)
+            self._train(batch, is_updated=(step + 1) % self.training.update_every == 0)
             if self.schedule and (step + 1) % self.training.schedule_every == 0:
                 self.schedule.step()
             if (step + 1) % self.training.evaluate_every == 0:
                 self._evaluate()
 
-    def _train(self, batch):
+    def _train(self, batch, is_updated):
         task = self.training.task
         if self.training.returns_to_training:
             self.model.train()
@@ -128,8 +129,9 @@ class _Loop:
             self._scaled_update(loss)
             return
         loss.backward()
-        self._clip()
-        self.optimizer.step()
+        if is_updated:
+            self._clip()
+            self.optimizer.step()
 
     def _scaled_update(self, loss):
         self.scaler.scale(loss).backward()

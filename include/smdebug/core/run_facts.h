@@ -59,6 +59,10 @@ struct OptimizerFacts {
   // Whether its updates use sums of the gradients of all batches: in five
   // updates in a row, the backward pass added to what the last update had left.
   std::optional<bool> keeps_gradients = {};  // none: unknown
+  // Whether its updates use the last of several backward passes alone: in five
+  // updates in a row, at least three passes preceded the update, and each found
+  // cleared gradients.
+  std::optional<bool> discards_gradients = {};  // none: unknown
 
   friend bool operator==(const OptimizerFacts&,
                          const OptimizerFacts&) = default;
@@ -131,6 +135,8 @@ struct LossInputFacts {
   // a sum of 1 over some other dimension.
   std::string values;
   std::optional<double> ignored;  // the smallest share of ignored labels
+  // The largest share of class labels that are no whole numbers.
+  std::optional<double> fractional = {};
   // Steps in which samples with different targets had the same output.
   std::uint64_t equal_outputs = 0;
   // The smallest share of targets that the activation cannot give.

@@ -280,7 +280,7 @@ class FactsReport:
         return _core.RunFacts(
             parameters=self._parameters(positions),
             optimizers=[
-                _optimizer_facts(optimizer, ours, self._kept_gradients.answer_of(optimizer))
+                _optimizer_facts(optimizer, ours, self._kept_gradients)
                 for optimizer in optimizers
             ],
             modules=self._module_facts(),
@@ -383,7 +383,7 @@ def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _optimizer_facts(
-    optimizer: Any, ours: set[int], keeps_gradients: bool | None
+    optimizer: Any, ours: set[int], kept_gradients: KeptGradients
 ) -> _core.OptimizerFacts:
     groups = []
     for group in optimizer.param_groups:
@@ -399,7 +399,10 @@ def _optimizer_facts(
             )
         )
     return _core.OptimizerFacts(
-        encodable(type(optimizer).__name__), groups, keeps_gradients=keeps_gradients
+        encodable(type(optimizer).__name__),
+        groups,
+        keeps_gradients=kept_gradients.answer_of(optimizer),
+        discards_gradients=kept_gradients.discards_of(optimizer),
     )
 
 

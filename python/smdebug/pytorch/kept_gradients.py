@@ -1,5 +1,5 @@
 """`KeptGradients`: finds optimizers whose gradients are never cleared, so that each update uses the
-sum of all batches so far.
+sum of all batches so far, and those whose gradients are cleared too often.
 
 An optimizer is followed from its first update to the next one. Hooks on up to three of its
 parameters look at the gradient to which the backward pass adds. It was kept if the first addition
@@ -7,6 +7,13 @@ finds, bit for bit, what the update has left, no later addition finds zeros, and
 uses the sum. The gradients of a discriminator, to which the backward pass of the generator adds and
 which are cleared afterwards, were not kept. One interval in which gradients were not kept answers
 the question, and so do five in a row in which they were. Then the hooks are removed.
+
+Gradients are cleared too often if at least three backward passes follow the update, each finds
+cleared gradients, and the next update uses those of the last one: a script that accumulates, and
+calls zero_grad() for each batch. One batch that is cleared unused is no fault: the backward pass of
+the generator of a GAN gives the discriminator such gradients. Gradients that another optimizer may
+have used before they are cleared, and passes within the update, from a closure, do not count. Here,
+too, five intervals in a row answer the question.
 
 Nothing here changes a gradient, draws a random number or waits for a device.
 """
@@ -19,6 +26,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch.compiler import is_compiling
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from smdebug.log import get_logger
 from smdebug.pytorch.private_names import free_of_hooks
@@ -30,10 +38,13 @@ if TYPE_CHECKING:
 
 _logger = get_logger()
 
-_KEPT_INTERVALS = 5
+_ENOUGH_INTERVALS = 5  # in a row
+_FEWEST_DISCARDED = 2  # backward passes between two updates
 # Ends the search if no backward pass adds to the parameters of an optimizer, or only between some
 # of its updates.
 _MOST_INTERVALS = 16
+# Ends it if an optimizer never acts again.
+_MOST_ADDITIONS = 400  # between two updates, to all parameters that are looked at
 _MOST_PARAMETERS = 3  # of an optimizer
 _MOST_OPTIMIZERS = 4  # a program may have one for each parameter
 _ELEMENTS = 16  # that are compared, spread over the gradient
@@ -48,6 +59,7 @@ class KeptGradients:
         self._copies = copies
         self._on_answer = on_answer
         self._searches: list[_Search] = []
+        self._handle: RemovableHandle | None = None  # of a hook before updates
         self._is_off = False
 
     @property
@@ -60,6 +72,12 @@ class KeptGradients:
         """Whether an optimizer keeps its gradients; None: unknown."""
         search = self._search_of(optimizer)
         return search.answer if search else None
+
+    def discards_of(self, optimizer: Any) -> bool | None:
+        """Whether the updates of an optimizer use the last of several backward passes alone; None:
+        unknown."""
+        search = self._search_of(optimizer)
+        return search.discards if search and search.answer is not None else None
 
     def note_update(
         self, optimizer: Any, parameters: Callable[[], Iterable[Any]], is_saved_step: bool
@@ -75,16 +93,33 @@ class KeptGradients:
                     return False
                 search = _Search(optimizer, self)
                 self._searches.append(search)
+                self._watch_beginnings()
             return search.note_update(parameters, self._copies if is_saved_step else None)
         except Exception as error:  # a parameter or an optimizer of another library
             self.give_up(error)
             return False
+
+    def _watch_beginnings(self) -> None:
+        """Notes when updates begin."""
+        if self._handle is not None:
+            return
+        reference = weakref.ref(self)
+
+        def before(optimizer: Any, arguments: Any, keywords: Any) -> None:
+            owner = None if is_compiling() else reference()
+            for search in owner._searches if owner else ():
+                search.note_beginning(optimizer)
+
+        self._handle = register_optimizer_step_pre_hook(before)
 
     def remove_hooks(self) -> None:
         """Removes the hooks of searches that have ended."""
         for search in self._searches:
             if self._is_off or not search.is_open or search.optimizer() is None:
                 search.end()
+        if self._handle is not None and not any(search.is_open for search in self._searches):
+            self._handle.remove()
+            self._handle = None
 
     def close(self) -> None:
         """Removes all hooks. No further update is noted."""
@@ -117,13 +152,27 @@ class _Search:
     def __init__(self, optimizer: Any, owner: KeptGradients) -> None:
         self.optimizer: Callable[[], Any] = weakref.ref(optimizer)
         self.answer: bool | None = None
+        self.discards: bool = False
         self.is_open: bool = True  # hooks are needed
+        self.is_updating: bool = False
         self._owner = owner
         self._looks: list[_Look] = []
         self._intervals = -1
         self._kept_intervals = 0
+        self._discarding_intervals = 0
+        # In this interval:
+        self._additions = 0
+        self._is_cleared = False
+        self._has_company = False  # another optimizer acted, maybe with what was added
         self._flags: list[torch.Tensor] = []  # on a device; all are true if gradients were kept
         self._is_told = False
+
+    def note_beginning(self, optimizer: Any) -> None:
+        """Notes that an update begins, of this optimizer or of another one."""
+        if optimizer is self.optimizer():
+            self.is_updating = True
+        elif self._additions:
+            self._has_company = True
 
     @property
     def wants_update(self) -> bool:
@@ -135,6 +184,7 @@ class _Search:
         self, parameters: Callable[[], Iterable[Any]], copies: DeviceCopies | None
     ) -> bool:
         """Ends an interval and begins the next one. `copies` is None if nothing can be copied."""
+        self.is_updating = False
         if self.is_open:
             self._end_interval()
             if self.is_open:
@@ -157,12 +207,20 @@ class _Search:
         if isinstance(is_kept, torch.Tensor):
             self._flags.append(is_kept)
         elif not is_kept:
+            self._is_cleared = True
+        self._additions += 1
+        if self._is_cleared and self._has_company:
             self.conclude(False)
+        elif self._additions == _MOST_ADDITIONS:
+            self._flags = []
+            self.conclude(False if self._is_cleared else None)
 
-    def conclude(self, keeps: bool | None) -> None:
+    def conclude(self, keeps: bool | None, discards: bool = False) -> None:
         """Ends the search with an answer, or with None if there is none."""
         self.is_open = False
-        self.answer = keeps
+        self.answer, self.discards = keeps, discards
+        if keeps is not None:
+            self._flags = []
         self._owner.note_answer()
 
     def _fetch_answer(self, copies: DeviceCopies) -> None:
@@ -175,20 +233,31 @@ class _Search:
     def _end_interval(self) -> None:
         self._intervals += 1
         results = [look.was_kept() for look in self._looks]
-        if False in results:
-            self.conclude(False)
+        if self._is_cleared or False in results:
+            self._end_cleared_interval()
             return
         self._kept_intervals += True in results
-        if self._kept_intervals == _KEPT_INTERVALS:
+        if self._kept_intervals == _ENOUGH_INTERVALS:
             self.conclude(None if self._flags else True)
         elif self._intervals == _MOST_INTERVALS:
-            self.conclude(None)
             self._flags = []
+            self.conclude(None)
+
+    def _end_cleared_interval(self) -> None:
+        results = [look.has_discarded() for look in self._looks]
+        if True not in results or False in results:
+            self.conclude(False)
+            return
+        self._is_cleared = False
+        self._discarding_intervals += 1
+        if self._discarding_intervals == _ENOUGH_INTERVALS:
+            self.conclude(False, discards=True)
 
     def _begin_interval(self, parameters: Iterable[Any]) -> None:
         for look in self._looks:
             look.remove()
         self._looks = []
+        self._additions, self._has_company = 0, False
         usable = [each for each in parameters if _is_usable(each, self._owner)]
         for parameter in _spread(usable):
             look = _Look(parameter, self, self._owner)
@@ -211,6 +280,10 @@ class _Look:
         self._left = _sample(gradient)  # by the update
         self._address = 0  # of the gradient after the last addition
         self._found: bool | torch.Tensor | None = None  # before an addition that may follow
+        self._added: list[Any] = []  # a sample after the last addition, of a gradient on the CPU
+        self._finds_cleared = False  # before an addition that may follow
+        self._additions = 0  # before the next update
+        self._cleared_additions = 0  # of them, those that found cleared gradients
         self._is_usable = True
         self._handles: list[RemovableHandle] = []
 
@@ -262,16 +335,19 @@ class _Look:
         """Before an addition, and for torch.autograd.grad, which adds nothing."""
         parameter = self._parameter()
         gradient = None if parameter is None else parameter.grad
+        self._finds_cleared = gradient is None
         if gradient is None:
             self._found = False
         elif addend.shape != self._shape or self._owner.is_recorded(gradient.device):
             self._is_usable = False  # a shard, to which a sharding library adds later
         elif gradient.shape != self._shape or _elements(gradient) is None:
             self._found = False
-        elif self._address:
-            self._found = _is_nonzero(_sample(gradient))
         else:
-            self._found = _are_same(_sample(gradient), self._left)
+            sample = _sample(gradient)
+            # Zeros were there before if nothing else was added.
+            before = self._added if self._address else self._left
+            self._finds_cleared = isinstance(sample, list) and not any(sample) and any(before)
+            self._found = _is_nonzero(sample) if self._address else _are_same(sample, self._left)
 
     def add(self, parameter: torch.Tensor) -> None:
         """After an addition."""
@@ -280,6 +356,11 @@ class _Look:
             return
         found, self._found = self._found, None
         self._address = _address(parameter.grad)
+        if not self._search.is_updating:
+            self._additions += 1
+            self._cleared_additions += self._finds_cleared
+            sample = _sample(parameter.grad)
+            self._added = sample if isinstance(sample, list) else []
         self._search.note_addition(found)
 
     def was_kept(self) -> bool | None:
@@ -290,6 +371,31 @@ class _Look:
         parameter = self._parameter()
         gradient = None if parameter is None else parameter.grad
         return gradient is not None and _address(gradient) == self._address
+
+    def has_discarded(self) -> bool | None:
+        """At the next update: whether it has used the gradient of the last of several backward
+        passes, and those of the others were cleared. None if nothing was added."""
+        if not self._is_usable or not self._address:
+            return None
+        is_last = self.was_kept() and self._is_multiple_of_added()
+        is_cleared = self._cleared_additions == self._additions
+        return bool(is_last and is_cleared and self._additions > _FEWEST_DISCARDED)
+
+    def _is_multiple_of_added(self) -> bool:
+        """Whether the gradient is that of the last backward pass times a scale, which clipping and
+        a gradient scaler change. A script may write another one in its place, such as one made of
+        the gradients of several tasks."""
+        sample = _sample(cast("torch.Tensor", cast("torch.Tensor", self._parameter()).grad))
+        if not isinstance(sample, list):
+            return True  # on a device: the address has to do
+        largest = max(self._added, key=abs, default=0.0)
+        if not largest or len(sample) != len(self._added):
+            return False
+        scale = sample[self._added.index(largest)] / largest
+        return all(
+            abs(new - scale * old) <= 1e-3 * abs(scale * largest)
+            for new, old in zip(sample, self._added, strict=True)
+        )
 
 
 def _is_usable(parameter: Any, owner: KeptGradients) -> bool:

@@ -19,6 +19,7 @@ extern const RuleFactory kCreateXgboostReport;
 extern const RuleFactory kDeadRelu;
 extern const RuleFactory kExplodingTensor;
 extern const RuleFactory kFeatureImportanceOverweight;
+extern const RuleFactory kGradientsDiscarded;
 extern const RuleFactory kGradientsNotCleared;
 extern const RuleFactory kInitialLoss;
 extern const RuleFactory kLabelsAndInputs;

@@ -61,6 +61,7 @@ enum class InputFault {
   other_softmax,
   tokens_not_shifted,
   tokens_shifted,
+  fractional_labels,
 };
 
 // In the order of `InputFault`.
@@ -154,6 +155,12 @@ const Advice kAdvice[] = {
               "model that shifts them itself",
      .advice = "shift the labels once: Transformers shifts the argument "
                "'labels' of its language models itself"},
+    {.when = "class labels that are no whole numbers",
+     .cause = "labels that were scaled, or that are amounts and no classes: "
+              "the loss drops what follows the decimal point, so that many "
+              "samples get the label 0",
+     .advice = "give the loss whole numbers from 0 to the number of classes "
+               "minus 1; for amounts, use a mean squared error and one output"},
     // Those of operations that make a loss not finite, see OperationFacts.
     {.when = "log of 0",
      .cause = "a probability that has become 0, in a loss that takes its "
@@ -280,6 +287,7 @@ std::optional<InputFault> certain_fault(const LossInputFacts& input) {
     return InputFault::other_softmax;
   }
   if (is_broadcast(input)) return InputFault::broadcast;
+  if (input.fractional.value_or(0) > 0) return InputFault::fractional_labels;
   return std::nullopt;
 }
 
@@ -420,6 +428,10 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
           "is given targets that are the tokens of the model's "
           "input {} places further on",
           *input.target_shift);
+    case InputFault::fractional_labels:
+      return fmt::format(
+          "is given class labels of which up to {:.0f} % are no whole numbers",
+          *input.fractional * 100);
   }
   return "";
 }
@@ -556,8 +568,9 @@ const RuleFactory kLossInput = {
         "result of a last layer without softmax or sigmoid where it expects "
         "probabilities, scores where it expects log-probabilities, a softmax "
         "over one unit, over the batch or over another dimension than the "
-        "classes, predictions and targets that broadcast to all pairs, or "
-        "targets that are tokens of an input but not the next ones. "
+        "classes, predictions and targets that broadcast to all pairs, class "
+        "labels that are no whole numbers, or targets that are tokens of an "
+        "input but not the next ones. "
         "Fires after 5 steps if all labels are ignored, and after 10 if "
         "all samples have the same output or at least a tenth of the targets "
         "is out of reach of the last activation, as the labels of three "

@@ -331,6 +331,19 @@ TEST(LossInput, FindsThatAllLabelsAreIgnored) {
   EXPECT_FALSE(fires(input));
 }
 
+TEST(LossInput, FindsClassLabelsThatAreNoWholeNumbers) {
+  LossInputFacts input = cross_entropy();
+  input.fractional = 0;
+  EXPECT_FALSE(fires(input));
+  input.fractional = 0.75;
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, input), 4);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("is given class labels of which up to 75 % are no "
+                        "whole numbers"));
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
+}
+
 TEST(LossInput, FindsTheSameOutputInTenSteps) {
   LossInputFacts input = cross_entropy();
   input.steps = input.equal_outputs = 5;

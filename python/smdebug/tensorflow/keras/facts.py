@@ -216,6 +216,7 @@ def _optimizer_facts(known):
         encodable(type(scaled_optimizer(optimizer)).__name__),
         [_core.OptimizerGroupFacts(parameters=len(known.trained_ids()), settings=settings)],
         keeps_gradients=False,  # each step has a tape of its own
+        discards_gradients=False,
     )
 
 
