@@ -981,7 +981,7 @@ class OptimizerGroupFacts:
 class OptimizerFacts:
     """The facts of one optimizer."""
 
-    def __init__(self, kind: str, groups: Sequence[OptimizerGroupFacts], *, keeps_gradients: bool | None = None, discards_gradients: bool | None = None) -> None: ...
+    def __init__(self, kind: str, groups: Sequence[OptimizerGroupFacts], *, keeps_gradients: bool | None = None, discards_gradients: bool | None = None, has_scheduler: bool | None = None) -> None: ...
 
     @property
     def kind(self) -> str: ...
@@ -998,7 +998,13 @@ class OptimizerFacts:
     @property
     def discards_gradients(self) -> bool | None:
         """
-        Whether its updates use the gradients of the last of several backward passes alone; None if that is unknown.
+        Whether its updates use only the gradients of the last of several backward passes; None if that is unknown.
+        """
+
+    @property
+    def has_scheduler(self) -> bool | None:
+        """
+        Whether a scheduler of learning rates was made for it; None if that is unknown.
         """
 
 class ModuleFacts:
@@ -1026,7 +1032,7 @@ class DataFacts:
     The data in the first saved steps that train: an input of a model, or the targets of a loss. Numbers are None if they are unknown.
     """
 
-    def __init__(self, tensor: str = '', *, received_by: str = '', dtype: str = '', steps: int = 0, shape: Sequence[int] = [], mean: float | None = None, deviation: float | None = None, low: float | None = None, high: float | None = None, median_feature_deviation: float | None = None, largest_feature_deviation: float | None = None, not_finite: int | None = None, labels: int = 0, classes: int = 0, largest_class: int = 0, smallest_class: int = 0, label_order: float | None = None) -> None: ...
+    def __init__(self, tensor: str = '', *, received_by: str = '', dtype: str = '', steps: int = 0, repeats: int = 0, shape: Sequence[int] = [], mean: float | None = None, deviation: float | None = None, low: float | None = None, high: float | None = None, median_feature_deviation: float | None = None, largest_feature_deviation: float | None = None, not_finite: int | None = None, labels: int = 0, classes: int = 0, largest_class: int = 0, smallest_class: int = 0, label_order: float | None = None) -> None: ...
 
     @property
     def tensor(self) -> str: ...
@@ -1039,6 +1045,9 @@ class DataFacts:
 
     @property
     def steps(self) -> int: ...
+
+    @property
+    def repeats(self) -> int: ...
 
     @property
     def shape(self) -> list[int]: ...
@@ -1084,7 +1093,7 @@ class LossInputFacts:
     The input of a loss in the first saved steps. Texts are empty, and shares None, if they are unknown or differed between the steps.
     """
 
-    def __init__(self, function: str, *, steps: int, shape: Sequence[int] = [], target_shape: Sequence[int] | None = None, activation: str = '', values: str = '', ignored: float | None = None, equal_outputs: int = 0, outside: float | None = None, target_range: tuple[float, float] | None = None, target_shift: int | None = None, targets: DataFacts | None = None, fractional: float | None = None) -> None: ...
+    def __init__(self, function: str, *, steps: int, shape: Sequence[int] = [], target_shape: Sequence[int] | None = None, activation: str = '', values: str = '', ignored: float | None = None, equal_outputs: int = 0, outside: float | None = None, target_range: tuple[float, float] | None = None, target_shift: int | None = None, targets: DataFacts | None = None, fractional: float | None = None, revealing_feature: int | None = None) -> None: ...
 
     @property
     def function(self) -> str: ...
@@ -1121,6 +1130,9 @@ class LossInputFacts:
 
     @property
     def target_shift(self) -> int | None: ...
+
+    @property
+    def revealing_feature(self) -> int | None: ...
 
     @property
     def targets(self) -> DataFacts | None: ...
@@ -1187,7 +1199,7 @@ class OperationFacts:
 class LoopFacts:
     """The facts of the loop around a model."""
 
-    def __init__(self, *, autocast_dtype: str = '', schedulers: Sequence[SchedulerFacts] = [], scaled_clippings: int = 0, scaled_clipping_limit: float | None = None, log_hides_not_finite: bool = False, not_finite_by: OperationFacts | None = None, short_lived_optimizers: int | None = None, evaluations_in_training_mode: int | None = None, layers_outside: Sequence[str] = []) -> None: ...
+    def __init__(self, *, autocast_dtype: str = '', schedulers: Sequence[SchedulerFacts] = [], scaled_clippings: int = 0, scaled_clipping_limit: float | None = None, log_hides_not_finite: bool = False, not_finite_by: OperationFacts | None = None, short_lived_optimizers: int | None = None, evaluations_in_training_mode: int | None = None, data_passes: int | None = None, layers_outside: Sequence[str] = []) -> None: ...
 
     @property
     def autocast_dtype(self) -> str: ...
@@ -1212,6 +1224,9 @@ class LoopFacts:
 
     @property
     def evaluations_in_training_mode(self) -> int | None: ...
+
+    @property
+    def data_passes(self) -> int | None: ...
 
     @property
     def layers_outside(self) -> list[str]: ...

@@ -33,6 +33,8 @@ class DataSummary:
         self._means: np.ndarray | None = None
         self._squares: np.ndarray | None = None  # sums of squared distances from the mean
         self._low, self._high = math.inf, -math.inf
+        self._first: tuple[bytes, ...] | None = None  # identifies the numbers of the first step
+        self._repeats = 0
         self._labels: Counter[int] = Counter()
         # Of the steps with enough labels: their number, their labels, and the diversity within a
         # step, times its labels.
@@ -68,6 +70,9 @@ class DataSummary:
     ) -> None:
         """Adds the means and variances of the features of so many samples, in float64, and the
         smallest and largest element."""
+        own = (means.tobytes(), variances.tobytes())
+        self._first = self._first or own
+        self._repeats += self._means is not None and own == self._first
         self._low, self._high = min(self._low, extremes[0]), max(self._high, extremes[1])
         if self._means is None or self._squares is None:
             self._samples, self._means, self._squares = samples, means, variances * samples
@@ -94,6 +99,7 @@ class DataSummary:
             received_by=received_by,
             dtype=self._dtype,
             steps=self._steps,
+            repeats=self._repeats,
             shape=self._shape,
             mean=mean,
             deviation=deviation,

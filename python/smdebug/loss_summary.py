@@ -40,6 +40,7 @@ class LossInput:
     outside: float | None = None  # the share of targets that the activation cannot give
     target_range: tuple[float, float] | None = None
     target_shift: int | None = None  # of token_shift.py
+    revealing: set[int] | None = None  # of revealing_features.py
 
 
 class LossSummary:
@@ -75,6 +76,7 @@ class LossSummary:
             outside=_least([each.outside for each in inputs]),
             target_range=_hull(ranges),
             target_shift=_shift([each.target_shift for each in inputs]),
+            revealing_feature=_revealing([each.revealing for each in inputs]),
             targets=None if targets is None else targets.facts(),
         )
 
@@ -87,6 +89,12 @@ def _shift(shifts: list[int | None]) -> int | None:
     """The shift that all steps have whose tokens are known."""
     known = set(shifts) - {None}
     return known.pop() if len(known) == 1 and NO_SHIFT not in known else None
+
+
+def _revealing(features: list[set[int] | None]) -> int | None:
+    """The first of the features that equal the targets in all steps in which that is known."""
+    known = [each for each in features if each is not None]
+    return min(set.intersection(*known), default=None) if known else None
 
 
 def _common(shapes: list[list[int] | None]) -> list[int] | None:

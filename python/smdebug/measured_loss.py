@@ -22,6 +22,7 @@ from smdebug.array_summary import (
     share_outside,
 )
 from smdebug.loss_summary import BINARY, ELEMENTWISE, RANGES, LossInput, LossSummary
+from smdebug.revealing_features import revealing_features
 from smdebug.token_shift import token_shift
 
 # A cross entropy that is given scores is another function than one that is given probabilities.
@@ -130,6 +131,9 @@ def _measure_targets(
     measured: LossInput, kind: LossKind, batch: LossBatch, given: Any, targets: Any
 ) -> None:
     """Adds what targets tell that the loss counts."""
+    for features in batch.inputs[:1]:
+        count = min(len(features), len(targets)) if features.ndim else 0
+        measured.revealing = revealing_features(features[:count], targets[:count])
     if kind.is_sparse:
         labels = targets.reshape(-1, 1)
         rows = rows_of(given)

@@ -85,21 +85,27 @@ void bind_optimizer(nb::module_& m) {
           [](OptimizerFacts* self, std::string kind,
              std::vector<OptimizerGroupFacts> groups,
              std::optional<bool> keeps_gradients,
-             std::optional<bool> discards_gradients) {
+             std::optional<bool> discards_gradients,
+             std::optional<bool> has_scheduler) {
             new (self) OptimizerFacts{std::move(kind), std::move(groups),
-                                      keeps_gradients, discards_gradients};
+                                      keeps_gradients, discards_gradients,
+                                      has_scheduler};
           },
           "kind"_a, "groups"_a, nb::kw_only(),
           "keeps_gradients"_a.none() = nb::none(),
-          "discards_gradients"_a.none() = nb::none())
+          "discards_gradients"_a.none() = nb::none(),
+          "has_scheduler"_a.none() = nb::none())
       .def_ro("kind", &OptimizerFacts::kind)
       .def_ro("groups", &OptimizerFacts::groups)
       .def_ro("keeps_gradients", &OptimizerFacts::keeps_gradients,
               "Whether its updates use sums of the gradients of all batches; "
               "None if that is unknown.")
       .def_ro("discards_gradients", &OptimizerFacts::discards_gradients,
-              "Whether its updates use the gradients of the last of several "
-              "backward passes alone; None if that is unknown.");
+              "Whether its updates use only the gradients of the last of "
+              "several backward passes; None if that is unknown.")
+      .def_ro("has_scheduler", &OptimizerFacts::has_scheduler,
+              "Whether a scheduler of learning rates was made for it; None if "
+              "that is unknown.");
 }
 
 void bind_module(nb::module_& m) {
@@ -132,7 +138,7 @@ void bind_data(nb::module_& m) {
       .def(
           "__init__",
           [](DataFacts* self, std::string tensor, std::string received_by,
-             std::string dtype, std::uint64_t steps,
+             std::string dtype, std::uint64_t steps, std::uint64_t repeats,
              std::vector<std::int64_t> shape, Number mean, Number deviation,
              Number low, Number high, Number median_feature_deviation,
              Number largest_feature_deviation, std::optional<Step> not_finite,
@@ -144,6 +150,7 @@ void bind_data(nb::module_& m) {
                 .received_by = std::move(received_by),
                 .dtype = std::move(dtype),
                 .steps = steps,
+                .repeats = repeats,
                 .shape = std::move(shape),
                 .mean = mean,
                 .deviation = deviation,
@@ -159,9 +166,10 @@ void bind_data(nb::module_& m) {
                 .label_order = label_order};
           },
           "tensor"_a = "", nb::kw_only(), "received_by"_a = "", "dtype"_a = "",
-          "steps"_a = 0, "shape"_a = std::vector<std::int64_t>(),
-          "mean"_a.none() = nb::none(), "deviation"_a.none() = nb::none(),
-          "low"_a.none() = nb::none(), "high"_a.none() = nb::none(),
+          "steps"_a = 0, "repeats"_a = 0,
+          "shape"_a = std::vector<std::int64_t>(), "mean"_a.none() = nb::none(),
+          "deviation"_a.none() = nb::none(), "low"_a.none() = nb::none(),
+          "high"_a.none() = nb::none(),
           "median_feature_deviation"_a.none() = nb::none(),
           "largest_feature_deviation"_a.none() = nb::none(),
           "not_finite"_a.none() = nb::none(), "labels"_a = 0, "classes"_a = 0,
@@ -171,6 +179,7 @@ void bind_data(nb::module_& m) {
       .def_ro("received_by", &DataFacts::received_by)
       .def_ro("dtype", &DataFacts::dtype)
       .def_ro("steps", &DataFacts::steps)
+      .def_ro("repeats", &DataFacts::repeats)
       .def_ro("shape", &DataFacts::shape)
       .def_ro("mean", &DataFacts::mean)
       .def_ro("deviation", &DataFacts::deviation)
@@ -202,8 +211,8 @@ void bind_loss(nb::module_& m) {
              std::optional<double> ignored, std::uint64_t equal_outputs,
              std::optional<double> outside, std::optional<Range> target_range,
              std::optional<std::uint64_t> target_shift,
-             std::optional<DataFacts> targets,
-             std::optional<double> fractional) {
+             std::optional<DataFacts> targets, std::optional<double> fractional,
+             std::optional<std::uint64_t> revealing_feature) {
             new (self) LossInputFacts{.function = std::move(function),
                                       .steps = steps,
                                       .shape = std::move(shape),
@@ -217,6 +226,7 @@ void bind_loss(nb::module_& m) {
                                       .target_low = {},
                                       .target_high = {},
                                       .target_shift = target_shift,
+                                      .revealing_feature = revealing_feature,
                                       .targets = std::move(targets)};
             if (!target_range) return;
             self->target_low = target_range->first;
@@ -228,7 +238,8 @@ void bind_loss(nb::module_& m) {
           "equal_outputs"_a = 0, "outside"_a.none() = nb::none(),
           "target_range"_a.none() = nb::none(),
           "target_shift"_a.none() = nb::none(), "targets"_a.none() = nb::none(),
-          "fractional"_a.none() = nb::none())
+          "fractional"_a.none() = nb::none(),
+          "revealing_feature"_a.none() = nb::none())
       .def_ro("function", &LossInputFacts::function)
       .def_ro("steps", &LossInputFacts::steps)
       .def_ro("shape", &LossInputFacts::shape)
@@ -245,6 +256,7 @@ void bind_loss(nb::module_& m) {
                      return Range(*self.target_low, *self.target_high);
                    })
       .def_ro("target_shift", &LossInputFacts::target_shift)
+      .def_ro("revealing_feature", &LossInputFacts::revealing_feature)
       .def_ro("targets", &LossInputFacts::targets);
   nb::class_<LossFacts>(m, "LossFacts", "The facts of a loss.")
       .def(
@@ -310,13 +322,18 @@ void bind_loop(nb::module_& m) {
              std::optional<OperationFacts> not_finite_by,
              std::optional<std::uint64_t> short_lived_optimizers,
              std::optional<std::uint64_t> evaluations_in_training_mode,
+             std::optional<std::uint64_t> data_passes,
              std::vector<std::string> layers_outside) {
-            new (self) LoopFacts{
-                std::move(autocast_dtype), std::move(schedulers),
-                scaled_clippings,          scaled_clipping_limit,
-                log_hides_not_finite,      std::move(not_finite_by),
-                short_lived_optimizers,    evaluations_in_training_mode,
-                std::move(layers_outside)};
+            new (self) LoopFacts{std::move(autocast_dtype),
+                                 std::move(schedulers),
+                                 scaled_clippings,
+                                 scaled_clipping_limit,
+                                 log_hides_not_finite,
+                                 std::move(not_finite_by),
+                                 short_lived_optimizers,
+                                 evaluations_in_training_mode,
+                                 data_passes,
+                                 std::move(layers_outside)};
           },
           nb::kw_only(), "autocast_dtype"_a = "",
           "schedulers"_a = std::vector<SchedulerFacts>(),
@@ -326,6 +343,7 @@ void bind_loop(nb::module_& m) {
           "not_finite_by"_a.none() = nb::none(),
           "short_lived_optimizers"_a.none() = nb::none(),
           "evaluations_in_training_mode"_a.none() = nb::none(),
+          "data_passes"_a.none() = nb::none(),
           "layers_outside"_a = std::vector<std::string>())
       .def_ro("autocast_dtype", &LoopFacts::autocast_dtype)
       .def_ro("schedulers", &LoopFacts::schedulers)
@@ -336,6 +354,7 @@ void bind_loop(nb::module_& m) {
       .def_ro("short_lived_optimizers", &LoopFacts::short_lived_optimizers)
       .def_ro("evaluations_in_training_mode",
               &LoopFacts::evaluations_in_training_mode)
+      .def_ro("data_passes", &LoopFacts::data_passes)
       .def_ro("layers_outside", &LoopFacts::layers_outside);
 }
 

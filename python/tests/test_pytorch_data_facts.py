@@ -57,6 +57,17 @@ def test_mean_and_deviations_are_those_of_all_steps_together(seed):
     assert facts.largest_feature_deviation == pytest.approx(data.std(0).max(), rel=1e-4)
 
 
+@pytest.mark.parametrize("shape", [(16, 5), (4, 3, 8, 8)])
+def test_steps_with_the_numbers_of_the_first_are_counted(shape):
+    torch.manual_seed(1)
+    first, other = torch.randn(shape), torch.randn(shape)
+    assert summary_of(first, first.clone(), other, first, other).repeats == 2
+    assert summary_of(first, other, other).repeats == 0
+    almost = first.clone()
+    almost.view(-1)[3] += 1e-3
+    assert summary_of(first, almost).repeats == 0
+
+
 def test_constant_features_have_no_scale():
     batch = np.random.RandomState(0).standard_normal((64, 4)).astype(np.float32)
     batch[:, 1:3] = 5

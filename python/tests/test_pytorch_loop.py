@@ -123,6 +123,96 @@ def test_schedulers_are_described_with_their_steps_and_updates(tmp_path, out_dir
     assert fast.settings["patience"] == 7
 
 
+@pytest.mark.parametrize(
+    ("scheduler", "known"),
+    [
+        ("torch.optim.lr_scheduler.StepLR(optimizer, 3)", True),
+        ("torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0)", True),
+        ("None", False),
+    ],
+)
+def test_a_scheduler_that_never_steps_is_known(tmp_path, out_dir, scheduler, known):
+    script = f"""
+    import torch
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.Adam(model.parameters())
+    scheduler = {scheduler}
+    for batch in range(5):
+        loss = model(torch.ones(3, 4)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    """
+    run(tmp_path, out_dir, script)
+    facts = read(out_dir).facts()[-1].facts
+    assert facts.optimizers[0].has_scheduler is known
+    assert facts.loop.schedulers == []
+
+
+# How a loop takes its batches -> the passes that are reported, after the one of the first call.
+LOOPS = {
+    "for batch in range(13): train(*next(iter(loader)))": 10,
+    "[train(*batch) for epoch in range(5) for batch in loader]": 3,
+    "[train(*batch) for batch in loader]": None,  # it began before the model was called
+    "[train(*batch) for epoch in range(9) for batch in whole]": 0,
+    "[(train(*batch), evaluate()) for batch in loader]": 0,
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_passes_over_loaders_of_several_batches_are_counted(tmp_path, out_dir, loop):
+    script = f"""
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(12, 4), torch.randn(12, 2))
+    loader, whole = DataLoader(data, batch_size=4), DataLoader(data, batch_size=12)
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    def train(x, y):
+        loss = torch.nn.functional.mse_loss(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    @torch.no_grad()
+    def evaluate():
+        for x, y in loader:
+            model(x)
+    {loop}
+    """
+    run(tmp_path, out_dir, script)
+    assert loop_of(out_dir).data_passes == LOOPS[loop]
+
+
+def test_a_stream_of_data_is_passed_over_as_without_smdebug(tmp_path, out_dir):
+    script = """
+    import torch
+    from torch.utils.data import DataLoader, IterableDataset
+    class Stream(IterableDataset):
+        def __iter__(self):
+            return iter(torch.arange(20.0).reshape(5, 4))
+        def __len__(self):
+            return 3  # torch warns of it only if a script asks for the length of the loader
+    class Loader(DataLoader):
+        def __iter__(self):
+            print("pass")
+            return super().__iter__()
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), 1e-4)
+    for epoch in range(4):
+        for x in Loader(Stream(), batch_size=2):
+            optimizer.zero_grad()
+            model(x).square().mean().backward()
+            optimizer.step()
+    print(model.weight.tolist())
+    """
+    script = "import torch; torch.manual_seed(0)\n" + textwrap.dedent(script)
+    done = run(tmp_path, out_dir, script)
+    assert done.stdout == run_script(tmp_path, script).stdout
+    assert "Length of IterableDataset" not in done.stderr
+    assert loop_of(out_dir).data_passes == 3
+
+
 def test_a_trainer_that_hides_nan_is_known(tmp_path, out_dir):
     pytest.importorskip("transformers")
     script = """

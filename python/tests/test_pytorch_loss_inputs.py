@@ -525,6 +525,47 @@ def test_tokens_given_by_name_are_seen(out_dir):
     assert shift_seen(out_dir, loss_of) == 2
 
 
+@pytest.mark.parametrize("is_target", [True, False])
+@pytest.mark.parametrize(
+    ("dtype", "loss_of"),
+    [
+        (torch.long, functional.cross_entropy),
+        (torch.float32, lambda out, y: functional.mse_loss(out[:, 0], y)),
+        (torch.float64, lambda out, y: functional.mse_loss(out[:, :1].double(), y[:, None])),
+        (torch.bfloat16, lambda out, y: functional.mse_loss(out[:, 0].bfloat16(), y)),
+    ],
+)
+def test_a_feature_that_is_the_target_is_told(out_dir, dtype, loss_of, is_target):
+    torch.manual_seed(4)
+    model = nn.Linear(5, 3)
+    hook = LaunchedHook(out_dir, save_config=smd.SaveConfig(save_interval=1))
+    hook.register_module(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(5):
+        x, y = torch.randn(16, 5), torch.randint(3, (16,)).to(dtype)
+        if is_target:
+            x[:, 2] = (y.float() - 1) * 4
+        loss = loss_of(model(x), y)
+        hook.backward_began("loss", loss, loss)
+        loss.backward()
+        optimizer.step()
+    hook.close()
+    (told,) = read(out_dir).facts()[-1].facts.losses
+    assert told.input.revealing_feature == (2 if is_target else None)
+    assert told.input.targets is not None
+
+
+@pytest.mark.parametrize(
+    ("features", "seen"),
+    [([{1, 4}, None, {4}], 4), ([{1}, set()], None), ([None, None], None), ([{3, 2}], 2)],
+)
+def test_a_feature_counts_if_it_is_the_target_in_all_steps(features, seen):
+    summary = LossSummary("mse_loss")
+    for revealing in features:
+        summary.add(LossInput([6, 1], revealing=revealing))
+    assert summary.facts(None).revealing_feature == seen
+
+
 @pytest.mark.parametrize(("shifts", "seen"), [([None, 2, 2], 2), ([1, 2], None), ([1, -1], None)])
 def test_a_shift_counts_if_all_steps_with_tokens_have_it(shifts, seen):
     summary = LossSummary("cross_entropy")

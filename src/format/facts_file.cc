@@ -62,7 +62,8 @@ Json to_json(const OptimizerFacts& optimizer) {
       {"kind", optimizer.kind},
       {"groups", std::move(groups)},
       {"keeps_gradients", Json(optimizer.keeps_gradients)},
-      {"discards_gradients", Json(optimizer.discards_gradients)}};
+      {"discards_gradients", Json(optimizer.discards_gradients)},
+      {"has_scheduler", Json(optimizer.has_scheduler)}};
 }
 
 Json to_json(const ModuleFacts& module) {
@@ -80,6 +81,7 @@ Json to_json(const DataFacts& data) {
                       {"received_by", text_or_null(data.received_by)},
                       {"dtype", text_or_null(data.dtype)},
                       {"steps", data.steps},
+                      {"repeats", data.repeats},
                       {"shape", shape_json(data.shape)},
                       {"mean", number_or_null(data.mean)},
                       {"deviation", number_or_null(data.deviation)},
@@ -113,6 +115,7 @@ Json to_json(const LossInputFacts& input) {
       {"target_low", number_or_null(input.target_low)},
       {"target_high", number_or_null(input.target_high)},
       {"target_shift", Json(input.target_shift)},
+      {"revealing_feature", Json(input.revealing_feature)},
       {"targets", input.targets ? to_json(*input.targets) : Json()}};
 }
 
@@ -163,6 +166,7 @@ Json to_json(const LoopFacts& loop) {
       {"not_finite_by", operation_json(loop.not_finite_by)},
       {"short_lived_optimizers", Json(loop.short_lived_optimizers)},
       {"evaluations_in_training_mode", Json(loop.evaluations_in_training_mode)},
+      {"data_passes", Json(loop.data_passes)},
       {"layers_outside", texts_json(loop.layers_outside)}};
 }
 
@@ -229,6 +233,14 @@ Result<std::optional<double>> optional_number_at(const Json& json,
   return number;
 }
 
+// Returns the count of a member that may be null.
+Result<std::optional<std::uint64_t>> optional_count_at(const Json& json,
+                                                       std::string_view key) {
+  if (!is_given(json, key)) return std::optional<std::uint64_t>();
+  SMD_TRY(const std::uint64_t count, count_at(json, key));
+  return std::optional<std::uint64_t>(count);
+}
+
 // Returns the boolean of a member that may be null.
 Result<std::optional<bool>> flag_at(const Json& json, std::string_view key) {
   if (!is_given(json, key)) return std::optional<bool>();
@@ -269,6 +281,7 @@ Status parse_into(const Json& json, OptimizerFacts& optimizer) {
   }
   SMD_TRY(optimizer.keeps_gradients, flag_at(json, "keeps_gradients"));
   SMD_TRY(optimizer.discards_gradients, flag_at(json, "discards_gradients"));
+  SMD_TRY(optimizer.has_scheduler, flag_at(json, "has_scheduler"));
   return {};
 }
 
@@ -288,6 +301,11 @@ Status parse_into(const Json& json, DataFacts& data) {
   SMD_TRY(data.received_by, optional_text_at(json, "received_by"));
   SMD_TRY(data.dtype, optional_text_at(json, "dtype"));
   SMD_TRY(data.steps, count_at(json, "steps"));
+  if (json.find("repeats") != nullptr) {
+    SMD_TRY(data.repeats, count_at(json, "repeats"));
+    if (data.repeats > 0 && data.repeats >= data.steps)
+      return out_of_range("repeats");
+  }
   SMD_TRY(data.shape, shape_at(json, "shape"));
   SMD_TRY(data.mean, optional_number_at(json, "mean"));
   SMD_TRY(data.deviation, optional_number_at(json, "deviation"));
@@ -340,9 +358,9 @@ Status parse_into(const Json& json, LossInputFacts& input) {
   SMD_TRY(input.outside, share_at(json, "outside"));
   SMD_TRY(input.target_low, optional_number_at(json, "target_low"));
   SMD_TRY(input.target_high, optional_number_at(json, "target_high"));
-  if (is_given(json, "target_shift")) {
-    SMD_TRY(input.target_shift, count_at(json, "target_shift"));
-  }
+  SMD_TRY(input.target_shift, optional_count_at(json, "target_shift"));
+  SMD_TRY(input.revealing_feature,
+          optional_count_at(json, "revealing_feature"));
   return parse_optional(json, "targets", input.targets);
 }
 
@@ -358,9 +376,7 @@ Status parse_into(const Json& json, LossFacts& loss) {
 
 Status parse_into(const Json& json, SchedulerFacts& scheduler) {
   SMD_TRY(scheduler.kind, json.string_at("kind"));
-  if (is_given(json, "optimizer")) {
-    SMD_TRY(scheduler.optimizer, count_at(json, "optimizer"));
-  }
+  SMD_TRY(scheduler.optimizer, optional_count_at(json, "optimizer"));
   SMD_TRY(scheduler.steps, count_at(json, "steps"));
   SMD_TRY(scheduler.updates, count_at(json, "updates"));
   SMD_TRY(scheduler.settings, settings_at(json));
@@ -400,14 +416,11 @@ Status parse_into(const Json& json, LoopFacts& loop) {
         parse_into(*json.find("not_finite_by"), loop.not_finite_by.emplace());
     if (!parsed) return std::move(parsed).error().within("not_finite_by");
   }
-  if (is_given(json, "short_lived_optimizers")) {
-    SMD_TRY(loop.short_lived_optimizers,
-            count_at(json, "short_lived_optimizers"));
-  }
-  if (is_given(json, "evaluations_in_training_mode")) {
-    SMD_TRY(loop.evaluations_in_training_mode,
-            count_at(json, "evaluations_in_training_mode"));
-  }
+  SMD_TRY(loop.short_lived_optimizers,
+          optional_count_at(json, "short_lived_optimizers"));
+  SMD_TRY(loop.evaluations_in_training_mode,
+          optional_count_at(json, "evaluations_in_training_mode"));
+  SMD_TRY(loop.data_passes, optional_count_at(json, "data_passes"));
   if (is_given(json, "layers_outside")) {
     SMD_TRY(loop.layers_outside, texts_at(json, "layers_outside"));
   }

@@ -30,7 +30,8 @@ RunFacts facts_of_all_kinds() {
       {"SGD",
        {{0, 0, {}}, {3, 1, {{"learning_rate", 0.1}, {"momentum", 0}}}},
        true,
-       false}};
+       false,
+       true}};
   facts.modules = {{"Net", "Net", std::nullopt, {}},
                    {"Net_drop", "Dropout", false, {{"p", 0.5}}},
                    {"rnn", "GRU", true, {{"batch_first", 0}}, {32, 20, 8}}};
@@ -49,6 +50,7 @@ RunFacts facts_of_all_kinds() {
   input.target_low = -1;
   input.target_high = 3;
   input.target_shift = 2;
+  input.revealing_feature = 5;
   DataFacts& labels = input.targets.emplace();
   labels.dtype = "int64";
   labels.steps = 10;
@@ -69,6 +71,7 @@ RunFacts facts_of_all_kinds() {
   images.received_by = "Conv2d";
   images.dtype = "float32";
   images.steps = 10;
+  images.repeats = 9;
   images.shape = {50, 3, 8, 8};
   images.mean = 0.5;
   images.deviation = 0.25;
@@ -79,6 +82,7 @@ RunFacts facts_of_all_kinds() {
   images.not_finite = 37;
   DataFacts& evaluated = facts.evaluation_inputs.emplace_back(images);
   evaluated.steps = 1;
+  evaluated.repeats = 0;
   evaluated.mean = 127;
   facts.loop.autocast_dtype = "bfloat16";
   facts.loop.schedulers = {{"StepLR", 0, 7, 70, {{"step_size", 30}}},
@@ -89,6 +93,7 @@ RunFacts facts_of_all_kinds() {
   facts.loop.not_finite_by = {"log of 0", 7, 3, 320};
   facts.loop.short_lived_optimizers = 12;
   facts.loop.evaluations_in_training_mode = 3;
+  facts.loop.data_passes = 4;
   facts.loop.layers_outside = {"Linear", "Conv2d"};
   return facts;
 }
@@ -192,6 +197,8 @@ TEST(FactsFile, ThatIsBrokenSaysWhatItShouldContain) {
       "optimizers: 'keeps_gradients' should be a boolean");
   fails_with(changed_facts("\"not_finite\": 37", "\"not_finite\": -1"),
              "inputs: 'not_finite' is out of range");
+  fails_with(changed_facts("\"repeats\": 9", "\"repeats\": 10"),
+             "inputs: 'repeats' is out of range");
   fails_with(changed_facts("\"classes\": 3", "\"classes\": 501"),
              "'classes' is out of range");
   fails_with(changed_facts("\"label_order\": 0.25", "\"label_order\": 1.5"),

@@ -25,6 +25,8 @@ constexpr Kinds kLossStands = {"the loss does not change",
                                "the loss does not fall"};
 constexpr Kinds kDataNotFinite = {"not finite"};
 constexpr Kinds kDataConstant = {"constant inputs"};
+constexpr Kinds kDataRepeated = {"the same at each step",
+                                 "targets among the inputs"};
 constexpr Kinds kDataScale = {"different scales", "large inputs",
                               "large targets"};
 constexpr Kinds kEvaluationScale = {"evaluation inputs of another scale"};
@@ -226,6 +228,7 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::data,
      .finding = {"LabelsAndInputs", kDataOrder},
      .effects = kByDataOrder},
+    {.stage = Stage::data, .finding = {"LabelsAndInputs", kDataRepeated}},
     {.stage = Stage::data,
      .finding = {"LabelsAndInputs", kDataScale},
      .effects = kByDataScale},
@@ -261,6 +264,7 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::wiring,
      .finding = {"ShortLivedOptimizers"},
      .effects = kByFirstUpdates},
+    {.stage = Stage::wiring, .finding = {"SchedulerNotStepped"}},
     {.stage = Stage::wiring,
      .finding = {"InitialLoss", kWrongSign},
      .effects = kByWrongSign,

@@ -42,6 +42,7 @@ RULES = {
     "PoorWeightInitialization": {},
     "ReplicasDiffer": {},
     "SaturatedActivation": {"threshold_inactivity": "50"},
+    "SchedulerNotStepped": {},
     "ShortLivedOptimizers": {},
     "SimilarAcrossRuns": {"other_trials": "{reference}", "collection_names": "weights"},
     "StalledTrainingRule": {},

@@ -77,6 +77,53 @@ def test_data_that_are_sorted_by_class_are_told(tmp_path, steps_per_class, messa
     assert "not shuffled" in found["LabelsAndInputs"]["cause"]
 
 
+@pytest.mark.parametrize(
+    "changes", [{"data": "x[:, 6] = y"}, REGRESSION | {"data": "x[:, 6] = prices[:, 0]"}]
+)
+def test_a_target_that_is_left_among_the_features_is_told(tmp_path, changes):
+    found = findings(tmp_path, **changes)
+    first = next(iter(found))
+    assert first == "LabelsAndInputs"
+    assert "feature 6 of the model's input equals the targets" in found[first]["message"]
+    assert found[first]["severity"] == "serious"
+
+
+FIRST_BATCH = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0)
+y = torch.arange(2000) % 4
+x = torch.randn(4, 10)[y] + 0.7 * torch.randn(2000, 10)
+loader = DataLoader(TensorDataset(x, y), batch_size=20, shuffle={shuffle})
+model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+batch = next(iter(loader))
+for step in range(150):
+    inputs, labels = {batch}
+    loss = nn.functional.cross_entropy(model(inputs), labels)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print("trained to the end")
+"""
+
+
+@pytest.mark.parametrize(
+    ("batch", "shuffle", "is_found"),
+    [
+        ("next(iter(loader))", False, True),
+        ("next(iter(loader))", True, False),
+        ("batch", False, False),  # a script that fits one batch on purpose
+    ],
+)
+def test_a_loop_that_takes_the_first_batch_of_each_pass_is_told(tmp_path, batch, shuffle, is_found):
+    found = findings_of(tmp_path, FIRST_BATCH.format(batch=batch, shuffle=shuffle))
+    assert list(found) == (["LabelsAndInputs"] if is_found else [])
+    if is_found:
+        assert "the inputs are the same in 10 saved steps" in found["LabelsAndInputs"]["message"]
+
+
 def test_a_feature_in_its_own_unit_is_the_cause_of_a_divergence(tmp_path):
     found = findings(tmp_path, data="x[:, 3] *= 5000", **REGRESSION)
     first = next(iter(found))

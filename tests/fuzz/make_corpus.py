@@ -327,6 +327,7 @@ def loop(**changes) -> dict:
         "scaled_clippings": 3,
         "scaled_clipping_limit": 1,
         "log_hides_not_finite": True,
+        "data_passes": 3,
     } | changes
 
 
@@ -344,6 +345,7 @@ def facts_of_loss(**changes) -> dict:
         "target_low": -1.5,
         "target_high": "inf",
         "target_shift": 1,
+        "revealing_feature": None,
     }
     return facts(losses=[facts()["losses"][0] | {"input": given | changes}])
 
@@ -374,9 +376,12 @@ FACTS_FILES = {
     "loop_no_object": facts(loop=[loop()]),
     "loop_no_such_optimizer": facts(loop=loop(), optimizers=[]),
     "inputs_no_list": facts(inputs=data()),
+    "inputs_repeat": facts(inputs=[data(repeats=9)]),
+    "repeats_beyond_steps": facts(inputs=[data(repeats=10)]),
     "classes_beyond_labels": facts(inputs=[data(classes=81)]),
     "targets": facts_of_loss(targets=data()),
     "targets_no_object": facts_of_loss(targets=3),
+    "revealing_feature": facts_of_loss(revealing_feature=2**63),
     "label_order_beyond_1": facts_of_loss(targets=data(label_order=1.5)),
     "empty_lists": facts(parameters=[], optimizers=[], modules=[], losses=[]),
     "no_such_optimizer": facts(optimizers=[]),
@@ -411,6 +416,7 @@ FACTS_FILES = {
     "discards_gradients": facts(
         optimizers=[facts()["optimizers"][0] | {"discards_gradients": False}]
     ),
+    "has_scheduler": facts(optimizers=[facts()["optimizers"][0] | {"has_scheduler": True}]),
     "keeps_gradients_of_2": facts(optimizers=[facts()["optimizers"][0] | {"keeps_gradients": 2}]),
     "modules_1000": facts(modules=facts()["modules"] * 1000),
     "step_below_zero": facts(step=-1),

@@ -160,6 +160,14 @@ def test_nan_in_the_inputs_is_found(out_dir):
     assert facts.inputs[0].not_finite == 3
 
 
+@pytest.mark.parametrize("is_target", [True, False])
+def test_a_feature_that_is_the_target_is_told(out_dir, is_target):
+    x = inputs()
+    y = x[:, 2:3] / 7 if is_target else amounts()
+    facts, _, _ = trained(out_dir, gluon.loss.L2Loss(), x, y)
+    assert facts.losses[0].input.revealing_feature == (2 if is_target else None)
+
+
 def test_sorted_labels_are_found(out_dir):
     y = np.repeat([0, 1, 2], ROWS // 3).astype("float32")
     loss = gluon.loss.SoftmaxCrossEntropyLoss()

@@ -307,6 +307,19 @@ def test_whole_numbers_of_any_dtype_are_class_labels(out_dir):
     assert the_input(out_dir, model, labels().astype("float32")).fractional == 0
 
 
+@pytest.mark.parametrize(
+    ("target", "revealing"), [(lambda: 5 - 3 * inputs()[:, 1], 1), (amounts, None)]
+)
+def test_a_feature_that_is_the_target_is_told(out_dir, target, revealing):
+    assert the_input(out_dir, model_with(L.Dense(1)), target()).revealing_feature == revealing
+
+
+def test_a_batch_that_comes_again_is_told(out_dir):
+    facts = fitted(out_dir, model_with(L.Dense(1)), x=np.tile(inputs()[:BATCH], (ROWS // BATCH, 1)))
+    (given,) = facts.inputs
+    assert given.steps > 1 and given.repeats == given.steps - 1
+
+
 # --- the inputs ---
 
 

@@ -221,6 +221,17 @@ def _renewed_optimizer(training):
     training.renews_optimizer = True
 
 
+def _resting_schedule(training):
+    training.has_schedule = True
+    training.schedule_every = training.steps + 1
+
+
+def _target_among_the_features(training):
+    task = training.task
+    for x, y in ((task.train_x, task.train_y), (task.test_x, task.test_y)):
+        x[:, 0] = y.reshape(len(y))
+
+
 def _stays_in_evaluation(training):
     training.returns_to_training = False
 
@@ -589,6 +600,13 @@ FAULTS = (
         _renewed_optimizer,
     ),
     Fault(
+        "schedule that never steps",
+        "scheduler.step() is never called",
+        ("SchedulerNotStepped",),
+        ("perceptron", "transformer", "recurrent"),
+        _resting_schedule,
+    ),
+    Fault(
         "stays in evaluation mode",
         "model.train() is not called again after the first evaluation",
         ("WrongMode",),
@@ -609,6 +627,14 @@ FAULTS = (
         ("convolutions",),
         _fixed_statistics,
         named_by=("NormalizationTrouble: do not change",),
+    ),
+    Fault(
+        "target among the features",
+        "the first feature is the label",
+        ("LabelsAndInputs",),
+        ("perceptron", "small_table"),
+        _target_among_the_features,
+        named_by=("LabelsAndInputs: targets among",),
     ),
     Fault(
         "missing values",

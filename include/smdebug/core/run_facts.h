@@ -59,10 +59,12 @@ struct OptimizerFacts {
   // Whether its updates use sums of the gradients of all batches: in five
   // updates in a row, the backward pass added to what the last update had left.
   std::optional<bool> keeps_gradients = {};  // none: unknown
-  // Whether its updates use the last of several backward passes alone: in five
+  // Whether its updates use only the last of several backward passes: in five
   // updates in a row, at least three passes preceded the update, and each found
   // cleared gradients.
   std::optional<bool> discards_gradients = {};  // none: unknown
+  // Whether a scheduler of learning rates was made for it.
+  std::optional<bool> has_scheduler = {};  // none: unknown
 
   friend bool operator==(const OptimizerFacts&,
                          const OptimizerFacts&) = default;
@@ -89,6 +91,7 @@ struct DataFacts {
   std::string received_by;  // the kind of the model's first layer: "Linear"
   std::string dtype;
   std::uint64_t steps = 0;          // in which it was measured
+  std::uint64_t repeats = 0;        // of them, with the numbers of the first
   std::vector<std::int64_t> shape;  // in the last of them
   // Of floating-point data, in the measured steps without NaN and infinity.
   std::optional<double> mean;
@@ -146,6 +149,9 @@ struct LossInputFacts {
   // In at least 99 % of the places that count, the target at place t is token
   // t + target_shift of an input: 1 in a model of a language.
   std::optional<std::uint64_t> target_shift;
+  // The feature of the model's first input, of the shape (samples, features),
+  // that equals the targets times a number plus a number in all steps.
+  std::optional<std::uint64_t> revealing_feature = {};
   std::optional<DataFacts> targets;  // none: not measured
 
   friend bool operator==(const LossInputFacts&,
@@ -209,6 +215,9 @@ struct LoopFacts {
   // Losses without gradients of models in training mode. None: not counted, or
   // a model has been evaluated in evaluation mode.
   std::optional<std::uint64_t> evaluations_in_training_mode = {};
+  // Passes over data loaders of two or more batches that began with gradients
+  // enabled. None: no pass over any data loader was seen.
+  std::optional<std::uint64_t> data_passes = {};
   // The kinds of the layers that a model calls although they are no part of it,
   // and whose trainable parameters no optimizer holds: "Linear".
   std::vector<std::string> layers_outside = {};

@@ -23,7 +23,7 @@ from smdebug.pytorch.kept_gradients import KeptGradients
 from smdebug.pytorch.loop_notes import LoopNotes
 from smdebug.pytorch.loss_inputs import LossInputs
 from smdebug.pytorch.model_inputs import ModelInputs
-from smdebug.pytorch.private_names import is_loss
+from smdebug.pytorch.private_names import has_scheduler, is_loss
 from smdebug.pytorch.sequence_inputs import SEQUENCE_LAYERS, SequenceInputs
 from smdebug.pytorch.shards import class_name
 
@@ -280,8 +280,7 @@ class FactsReport:
         return _core.RunFacts(
             parameters=self._parameters(positions),
             optimizers=[
-                _optimizer_facts(optimizer, ours, self._kept_gradients)
-                for optimizer in optimizers
+                _optimizer_facts(optimizer, ours, self._kept_gradients) for optimizer in optimizers
             ],
             modules=self._module_facts(),
             losses=self._losses(),
@@ -403,6 +402,7 @@ def _optimizer_facts(
         groups,
         keeps_gradients=kept_gradients.answer_of(optimizer),
         discards_gradients=kept_gradients.discards_of(optimizer),
+        has_scheduler=has_scheduler(optimizer),
     )
 
 

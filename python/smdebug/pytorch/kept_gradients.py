@@ -74,7 +74,7 @@ class KeptGradients:
         return search.answer if search else None
 
     def discards_of(self, optimizer: Any) -> bool | None:
-        """Whether the updates of an optimizer use the last of several backward passes alone; None:
+        """Whether the updates of an optimizer use only the last of several backward passes; None:
         unknown."""
         search = self._search_of(optimizer)
         return search.discards if search and search.answer is not None else None
@@ -344,7 +344,7 @@ class _Look:
             self._found = False
         else:
             sample = _sample(gradient)
-            # Zeros were there before if nothing else was added.
+            # Zeros are not a sign of clearing if nothing else was added.
             before = self._added if self._address else self._left
             self._finds_cleared = isinstance(sample, list) and not any(sample) and any(before)
             self._found = _is_nonzero(sample) if self._address else _are_same(sample, self._left)

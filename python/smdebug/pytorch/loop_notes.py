@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils.data import IterableDataset
 
 from smdebug import _core
 from smdebug.hook_arguments import encodable
@@ -25,8 +26,8 @@ _logger = get_logger()
 
 _MOST_CALLS = 10  # of models, in which autocast is searched
 _MOST_SCHEDULERS = 4
-# The numbers of steps of a scheduler, of clipped updates, of short-lived optimizers, and of
-# evaluations in training mode after which the facts are reported again.
+# The numbers of steps of a scheduler, of clipped updates, of short-lived optimizers, of evaluations
+# in training mode, and of passes over the data after which the facts are reported again.
 _REPORTED_AFTER = (1, 3, 10, 100, 1000)
 # The attributes of schedulers that are facts.
 _SCHEDULER_SETTINGS = (
@@ -55,6 +56,7 @@ class LoopNotes:
         self._short_lived: int | None = None  # none acted yet
         self._in_training_mode = 0  # losses of evaluations
         self._has_evaluation_mode = False  # one was in evaluation mode
+        self._data_passes: int | None = None  # none was seen
         self._clippings = 0
         self._limit: float | None = None
         self._hides_nan: bool | None = None
@@ -72,14 +74,13 @@ class LoopNotes:
             not_finite_by=self._not_finite_by,
             short_lived_optimizers=self._reported_short_lived(),
             evaluations_in_training_mode=self._evaluations_in_training_mode(),
+            data_passes=None if self._data_passes is None else _reported(self._data_passes),
             layers_outside=layers_outside,
         )
 
     def _reported_short_lived(self) -> int | None:
         """The number when it was last worth a report: each new optimizer is described anyway."""
-        if self._short_lived is None:
-            return None
-        return max((each for each in _REPORTED_AFTER if each <= self._short_lived), default=0)
+        return None if self._short_lived is None else _reported(self._short_lived)
 
     def _evaluations_in_training_mode(self) -> int | None:
         is_known = self._in_training_mode > 0 and not self._has_evaluation_mode
@@ -167,6 +168,16 @@ class LoopNotes:
         except Exception as error:  # a scheduler of a library may lack what torch's have
             self._stop(error)
 
+    def note_data_pass(self, loader: Any) -> None:
+        """Notes that a pass over a data loader begins. One of a single batch, or of an evaluation,
+        does not count."""
+        if self._data_passes is None:
+            self._data_passes = 0
+            self.version += 1
+        if torch.is_grad_enabled() and _batches_in(loader) != 1:
+            self._data_passes += 1
+            self.version += self._data_passes in _REPORTED_AFTER
+
     def note_scaled_clipping(self, limit: float | None) -> None:
         """Notes an update whose gradients were clipped while they carried the scale of a gradient
         scaler."""
@@ -202,6 +213,22 @@ class _Scheduler:
             updates=0 if optimizer is None else updates.get(optimizer, 0),
             settings=self._settings,
         )
+
+
+def _reported(count: int) -> int:
+    """A count when it was last worth a report."""
+    return max((each for each in _REPORTED_AFTER if each <= count), default=0)
+
+
+def _batches_in(loader: Any) -> int | None:
+    """The number of batches of a data loader; None if it is unknown. A stream is not asked: torch
+    would then warn if it has another length than it says."""
+    if isinstance(loader.dataset, IterableDataset):
+        return None
+    try:
+        return len(loader)
+    except Exception:  # from a sampler of the script
+        return None
 
 
 def _keeps_averages(optimizer: Any) -> bool:

@@ -1,4 +1,4 @@
-"""`LoopWatch`: observes gradient scalers, the clipping of gradients, and schedulers.
+"""`LoopWatch`: observes gradient scalers, the clipping of gradients, schedulers, and data loaders.
 
 These functions of torch are replaced while a launched hook is open, and restored when it closes:
 
@@ -9,6 +9,7 @@ These functions of torch are replaced while a launched hook is open, and restore
 | clip_grad._clip_grads_with_norm_ | what `clip_grad_norm_` calls | `clip_grad_norm_` itself |
 | torch.nn.utils.clip_grad_value_ | clipping | such clipping is not found |
 | LRScheduler.step, and of its subclasses | how often they step | no facts of schedulers |
+| DataLoader.__iter__ | passes over the data | that each step begins one is not found |
 
 Where no gradient scaler acts, a clipping costs one check more. Nothing here waits for a device.
 """
@@ -22,6 +23,7 @@ from typing import Any
 import torch
 from torch.compiler import is_compiling
 from torch.optim.lr_scheduler import LRScheduler
+from torch.utils.data import DataLoader
 
 from smdebug.log import get_logger
 from smdebug.pytorch.loop_notes import LoopNotes
@@ -69,6 +71,7 @@ class LoopWatch:
                 ours = self._watched_step(kind.step)
                 self._schedulers.append(ours)
                 self._replaced.replace(kind, "step", ours)
+        self._replaced.replace(DataLoader, "__iter__", self._watched_iter(DataLoader.__iter__))
 
     def remove(self) -> None:
         """Restores the functions."""
@@ -123,6 +126,14 @@ class LoopWatch:
 
         return watched
 
+    def _watched_iter(self, iterate: Any) -> Any:
+        @functools.wraps(iterate)
+        def watched(loader: Any) -> Any:
+            self._isolated(self._notes.note_data_pass, loader)
+            return iterate(loader)
+
+        return watched
+
     # --- what they note ---
 
     def _note_scaler(self, scaler: Any) -> None:
@@ -159,7 +170,9 @@ class LoopWatch:
         except Exception as error:
             self._is_off = True
             self._clipped = []
-            _logger.warning("what gradient scalers and schedulers do is not noted: %r", error)
+            _logger.warning(
+                "what gradient scalers, schedulers and data loaders do is not noted: %r", error
+            )
 
 
 def _with_subclasses(kind: type) -> Iterable[type]:

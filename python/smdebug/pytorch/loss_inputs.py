@@ -32,9 +32,9 @@ from smdebug.loss_summary import (
     LossSummary,
 )
 from smdebug.pytorch.data_summary import TensorSummary
-from smdebug.pytorch.input_tokens import InputTokens
 from smdebug.pytorch.plain_tensors import can_read, is_plain
 from smdebug.pytorch.private_names import saved_tensor
+from smdebug.pytorch.remembered_inputs import RememberedInputs
 
 _logger = get_logger()
 
@@ -116,7 +116,7 @@ class LossInputs:
         # Of the loss that was called last with probabilities as targets: (step, the share of rows
         # that do not sum to 1).
         self._rows_off: tuple[int, float] | None = None
-        self._tokens = InputTokens()
+        self._inputs = RememberedInputs()
 
     def is_wanted(self, step: int) -> bool:
         """Whether a further backward pass of this step is measured."""
@@ -125,9 +125,9 @@ class LossInputs:
         return self._passes < _MOST_PASSES
 
     def note_model(self, arguments: Any, keywords: Mapping[str, Any], step: int) -> None:
-        """Remembers the tokens of a call of a model, whose loss follows."""
+        """Remembers the inputs of a call of a model, whose loss follows."""
         if self.is_wanted(step):
-            self._tokens.remember(arguments, keywords)
+            self._inputs.remember(arguments, keywords)
 
     def note_graph(self, loss: torch.Tensor, step: int) -> None:
         """Measures the losses in a graph that starts at `loss`, before its backward pass."""
@@ -221,7 +221,7 @@ class LossInputs:
             if node is None and self._rows_off is not None and self._rows_off[0] == self._step:
                 measured.outside = self._rows_off[1]
             if kind in _WITH_LABELS and measured.target is not None:
-                measured.target_shift = self._tokens.shift_to(measured.target, label)
+                measured.target_shift = self._inputs.shift_to(measured.target, label)
             self._add(key, measured, reduction, label)
 
     def _measure_arguments(
@@ -245,10 +245,11 @@ class LossInputs:
             if len(self._losses) == _MOST_LOSSES:
                 return
             loss = self._losses[key] = _Loss(key[1], key[0], reduction, label)
-        loss.add(measured)
         if measured.target is not None:
+            measured.revealing = self._inputs.revealing(measured.target)
             loss.add_targets(measured.target, self._step)
             measured.target = None
+        loss.add(measured)
         if loss.steps in REPORTED_AFTER:
             self.version += 1
 

@@ -154,6 +154,12 @@ def left_scale(optimizer: torch.optim.Optimizer) -> torch.Tensor | None:
     return getattr(optimizer, "grad_scale", None)
 
 
+def has_scheduler(optimizer: torch.optim.Optimizer) -> bool:
+    """Whether a scheduler of learning rates was made for an optimizer: it has marked the method
+    `step`."""
+    return any(hasattr(optimizer.step, mark) for mark in ("_wrapped_by_lr_sched", "_with_counter"))
+
+
 def scale_of(scaler: Any) -> torch.Tensor | None:
     """The scale of a GradScaler, on its device. It changes in place. None if there is none yet."""
     scale = getattr(scaler, "_scale", None)

@@ -37,6 +37,7 @@ extern const RuleFactory kParametersNotTrained;
 extern const RuleFactory kPoorWeightInitialization;
 extern const RuleFactory kReplicasDiffer;
 extern const RuleFactory kSaturatedActivation;
+extern const RuleFactory kSchedulerNotStepped;
 extern const RuleFactory kShortLivedOptimizers;
 extern const RuleFactory kSimilarAcrossRuns;
 extern const RuleFactory kStalledTrainingRule;

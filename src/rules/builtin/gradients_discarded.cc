@@ -1,4 +1,4 @@
-// GradientsDiscarded: each update uses the last of several batches alone.
+// GradientsDiscarded: each update uses only the last of several batches.
 //
 // The facts of a training tell it for each optimizer (`discards_gradients`).
 // The original has no such rule.
@@ -30,8 +30,8 @@ const Advice kAdvice[] = {
 constexpr OptimizerFlag kFlag = {
     .value = &OptimizerFacts::discards_gradients,
     .message =
-        "five updates in a row used the gradients of the last backward "
-        "pass alone, because those of the passes before it, two or "
+        "five updates in a row used only the gradients of the last backward "
+        "pass, because those of the passes before it, two or "
         "more, were cleared",
     .quantity = "backward passes used by an update",
     .found = 1,
@@ -47,8 +47,8 @@ constexpr OptimizerFlag kFlag = {
 const RuleFactory kGradientsDiscarded = {
     .name = "GradientsDiscarded",
     .summary =
-        "Each update uses the gradients of the last of several backward "
-        "passes alone.",
+        "Each update uses only the gradients of the last of several backward "
+        "passes.",
     .condition =
         "Fires when gradients are cleared before an update can use them: in "
         "five updates in a row, three or more backward passes precede the "

@@ -23,11 +23,12 @@ RunFacts facts_with_discards(std::optional<bool> discards_gradients) {
 TEST(GradientsDiscarded, FindsAnOptimizerThatUsesTheLastBatchAlone) {
   RuleHarness rule("GradientsDiscarded");
   EXPECT_EQ(rule.fires_with(5, {facts_with_discards(true)}), 5);
-  EXPECT_EQ(rule.verdict().message,
-            "SGD, which updates Net_fc.weight: five updates in a row used the "
-            "gradients of the last backward pass alone, because those of the "
-            "passes before it, two or more, were cleared, at step 5 (TRAIN "
-            "step 5)");
+  EXPECT_EQ(
+      rule.verdict().message,
+      "SGD, which updates Net_fc.weight: five updates in a row used "
+      "only the gradients of the last backward pass, because those of the "
+      "passes before it, two or more, were cleared, at step 5 (TRAIN "
+      "step 5)");
   EXPECT_THAT(rule.verdict().cause,
               HasSubstr("calls zero_grad() for each of them"));
   EXPECT_EQ(rule.verdict().severity, Severity::serious);

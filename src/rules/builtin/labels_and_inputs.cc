@@ -24,6 +24,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/builtin.h"
+#include "rules/builtin/data_faults.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
 #include "rules/measures/facts_rule.h"
@@ -57,20 +58,6 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-enum class DataFault {
-  inputs_not_finite,
-  targets_not_finite,
-  inputs_constant,
-  evaluation_scaled,
-  labels_sorted,
-  one_class,
-  one_of_two_classes,
-  class_rare,
-  features_differ,
-  inputs_large,
-  targets_large,
-};
-
 // In the order of `DataFault`.
 const Advice kAdvice[] = {
     {.when = "inputs that are not finite",
@@ -92,6 +79,10 @@ const Advice kAdvice[] = {
               "large number: the model cannot tell samples apart",
      .advice = "print a batch and its minimum and maximum where the loader "
                "returns it and before the model receives it"},
+    {.when = "inputs that are the same at each step",
+     .cause = "a loop that begins a new pass over the data for each step, such "
+              "as with next(iter(loader)): it trains only on the first batch",
+     .advice = "take the batches from one pass: for batch in loader"},
     {.when = "evaluation inputs of another scale",
      .cause = "a normalization that only the training or only the evaluation "
               "data pass: the model meets numbers that it was not trained on, "
@@ -136,303 +127,19 @@ const Advice kAdvice[] = {
               "large, and the last layer must grow to reach the targets",
      .advice = "standardize the targets, and transform the predictions back",
      .severity = Severity::advice},
+    {.when = "targets among the inputs",
+     .cause = "a column with the target, or with something computed from it, "
+              "that was left in the data: the model copies it, and fails where "
+              "the target is not known",
+     .advice = "drop the target and all that is computed from it from the "
+               "features"},
 };
-
-struct Thresholds {
-  std::uint64_t num_steps = 0;
-  double largest = 0;
-  double feature_ratio = 0;
-};
-
-bool is_of_labels(DataFault fault) {
-  return fault == DataFault::labels_sorted || fault == DataFault::one_class ||
-         fault == DataFault::one_of_two_classes ||
-         fault == DataFault::class_rare;
-}
-
-// A fault with its measure.
-struct Found {
-  DataFault fault;
-  std::string message;  // continues the name of the tensor
-  std::string quantity;
-  double value = 0;
-  double threshold = 0;
-  std::string_view relation = ">";
-};
-
-// With fewer, labels of one class may be chance.
-constexpr std::uint64_t kFewestLabels = 100;
-// A class with this share of the labels of the largest one is rare. With more
-// classes, or with several labels per sample, rare ones are usual: words,
-// characters and pixels are of such sizes.
-constexpr double kRareShare = 0.1;
-constexpr std::uint64_t kMostClasses = 20;
-// Labels by which the count of a rare class may be too low by chance.
-constexpr std::uint64_t kChanceLabels = 2;
-// The share of the labels' diversity between the steps that shows that labels
-// are sorted. Of labels in random order it is near 0.
-constexpr double kSortedOrder = 0.4;
-
-// The labels of a step: the elements of the loss's input without the classes.
-std::int64_t labels_per_step(const LossInputFacts& loss) {
-  const std::int64_t elements = element_count(loss.shape);
-  const bool has_classes = !loss.function.starts_with("binary");
-  if (!has_classes || loss.shape.empty()) return elements;
-  if (loss.shape.size() == 1) return 1;
-  return elements / std::max<std::int64_t>(loss.shape[1], 1);
-}
-
-// Whether the inputs have fewer samples than there are labels, as those of a
-// model of a language do. The first dimension of one of several inputs need not
-// be that of the samples.
-bool has_several_per_sample(const LossInputFacts& loss,
-                            const std::vector<DataFacts>& inputs) {
-  std::int64_t samples = 0;
-  for (const DataFacts& input : inputs) {
-    if (!input.shape.empty()) samples = std::max(samples, input.shape[0]);
-  }
-  if (samples == 0 && !loss.shape.empty()) samples = loss.shape[0];
-  return samples > 0 && labels_per_step(loss) >= 2 * samples;
-}
-
-std::optional<Found> rare_class_fault(const DataFacts& labels) {
-  const double largest = static_cast<double>(labels.largest_class);
-  const double allowed = kRareShare * largest;
-  if (labels.smallest_class == 0 || labels.classes > kMostClasses ||
-      static_cast<double>(labels.smallest_class + kChanceLabels) > allowed) {
-    return std::nullopt;
-  }
-  return Found{
-      DataFault::class_rare,
-      fmt::format("of {} labels in {}, the most frequent class has {} "
-                  "and the least frequent of {} has {}",
-                  labels.labels, count_text(labels.steps, "saved step"),
-                  labels.largest_class, labels.classes, labels.smallest_class),
-      "labels of the smallest class per label of the largest",
-      static_cast<double>(labels.smallest_class) / largest,
-      kRareShare,
-      "<"};
-}
-
-// Those that the model distinguishes.
-std::int64_t classes_of(const LossInputFacts& loss) {
-  if (loss.shape.empty()) return 0;
-  return std::max<std::int64_t>(loss.shape.back(), 2);
-}
-
-std::optional<Found> label_fault(const LossInputFacts& loss,
-                                 const std::vector<DataFacts>& inputs) {
-  const DataFacts& labels = *loss.targets;
-  const std::int64_t classes = classes_of(loss);
-  if (labels.labels < kFewestLabels) return std::nullopt;
-  if (labels.classes == 1) {
-    return Found{
-        classes > 2 ? DataFault::one_class : DataFault::one_of_two_classes,
-        fmt::format("all {} labels of {} are of one class of {}", labels.labels,
-                    count_text(labels.steps, "saved step"), classes),
-        "different labels",
-        1,
-        2,
-        "<"};
-  }
-  const double order = labels.label_order.value_or(0);
-  if (order < kSortedOrder) {
-    return has_several_per_sample(loss, inputs) ? std::nullopt
-                                                : rare_class_fault(labels);
-  }
-  return Found{
-      DataFault::labels_sorted,
-      fmt::format("the labels of a step are alike and differ from those of "
-                  "other steps: {:.0f} % of the diversity of {} labels lies "
-                  "between {}, of labels in random order near 0 %",
-                  100 * order, labels.labels,
-                  count_text(labels.steps, "saved step")),
-      "share of the diversity between steps",
-      order,
-      kSortedOrder,
-      ">="};
-}
-
-// Whether the first layer scales the inputs itself, or may do so.
-bool is_scaled_by(std::string_view layer) {
-  static constexpr std::string_view kScaling[] = {
-      "Norm", "Embedding", "Rescaling", "Lambda", "Divide", "Multiply"};
-  return std::ranges::any_of(kScaling, [&](std::string_view part) {
-    return layer.find(part) != layer.npos;
-  });
-}
-
-std::optional<Found> scale_fault(const DataFacts& data, DataFault fault,
-                                 const Thresholds& thresholds) {
-  if (!data.mean || !data.deviation) return std::nullopt;
-  const bool is_mean = std::abs(*data.mean) > *data.deviation;
-  const double value = is_mean ? std::abs(*data.mean) : *data.deviation;
-  if (!(value > thresholds.largest)) return std::nullopt;
-  return Found{
-      fault,
-      fmt::format("the {} have the mean {:.4g} and the standard "
-                  "deviation {:.4g}, in {}",
-                  fault == DataFault::targets_large ? "targets" : "inputs",
-                  *data.mean, *data.deviation,
-                  count_text(data.steps, "saved step")),
-      is_mean ? "mean without sign" : "standard deviation", value,
-      thresholds.largest};
-}
-
-// Whether the layer that receives an input of features is unknown. It may scale
-// them.
-bool has_unknown_scale(const DataFacts& input) {
-  return input.shape.size() == 2 && input.deviation &&
-         input.received_by.empty();
-}
-
-std::optional<Found> input_fault(const DataFacts& input,
-                                 const Thresholds& thresholds) {
-  if (input.shape.size() != 2 || has_unknown_scale(input) ||
-      is_scaled_by(input.received_by))
-    return std::nullopt;
-  const auto& median = input.median_feature_deviation;
-  const auto& largest = input.largest_feature_deviation;
-  // Small numbers of any ratio harm nothing.
-  if (median && largest && *largest > 1 &&
-      *largest > thresholds.feature_ratio * *median) {
-    return Found{
-        DataFault::features_differ,
-        fmt::format("the standard deviation of a feature is {:.4g}, and the "
-                    "median over all features is {:.4g}, in {}",
-                    *largest, *median, count_text(input.steps, "saved step")),
-        "ratio of the largest deviation to the median", *largest / *median,
-        thresholds.feature_ratio};
-  }
-  return scale_fault(input, DataFault::inputs_large, thresholds);
-}
-
-// Whether the models receive numbers, and all of them are the same one. An
-// input of another kind, such as indices, may tell the samples apart.
-bool are_constant(const std::vector<DataFacts>& inputs) {
-  return !inputs.empty() &&
-         std::ranges::all_of(inputs, [](const DataFacts& input) {
-           return input.deviation && *input.deviation == 0;
-         });
-}
-
-bool is_regression(const LossInputFacts& loss) {
-  return loss.function == "mse_loss" || loss.function == "l1_loss" ||
-         loss.function == "smooth_l1_loss" || loss.function == "huber_loss";
-}
-
-std::optional<Found> target_fault(const LossInputFacts& loss,
-                                  const std::vector<DataFacts>& inputs,
-                                  const Thresholds& thresholds) {
-  const DataFacts& targets = *loss.targets;
-  if (targets.labels > 0) return label_fault(loss, inputs);
-  if (!is_regression(loss)) return std::nullopt;
-  return scale_fault(targets, DataFault::targets_large, thresholds);
-}
-
-Found not_finite(const DataFacts& data, DataFault fault) {
-  return {
-      fault,
-      fmt::format("the {} contain NaN or infinity at global step {}",
-                  fault == DataFault::inputs_not_finite ? "inputs" : "targets",
-                  *data.not_finite),
-      "step with NaN or infinity", static_cast<double>(*data.not_finite), 0};
-}
-
-Found constant(const DataFacts& input) {
-  return {DataFault::inputs_constant,
-          fmt::format("every element of the inputs is {:.4g}, in {}",
-                      input.mean.value_or(0),
-                      count_text(input.steps, "saved step")),
-          "standard deviation",
-          0,
-          0,
-          "<="};
-}
-
-// Fewer elements, or a training that was measured in fewer steps, may differ by
-// chance.
-constexpr std::int64_t kFewestElements = 200;
-constexpr std::uint64_t kFewestTrainingSteps = 5;
-// Standard deviations with this ratio are of different scales, and so are means
-// that lie so many standard deviations apart.
-constexpr double kOtherScale = 3;
-// A lower ratio is enough if the data are otherwise the same: if the range has
-// this ratio as well, and the mean lies at the same place in it.
-constexpr double kOtherRange = 1.5, kSameRatio = 1.2, kSamePlace = 0.1;
-// Of features, the median of their deviations must differ as well: a few large
-// numbers of one feature change the deviation of all.
-constexpr double kOtherMedian = 1.5;
-
-double ratio_of(double one, double other) {
-  return std::max(one, other) / std::min(one, other);
-}
-
-bool has_same_shape_of_values(const DataFacts& one, const DataFacts& other,
-                              double ratio) {
-  if (!one.low || !one.high || !other.low || !other.high) return false;
-  const double range = *one.high - *one.low;
-  const double other_range = *other.high - *other.low;
-  if (!(range > 0) || !(other_range > 0)) return false;
-  const double place = (*one.mean - *one.low) / range;
-  const double other_place = (*other.mean - *other.low) / other_range;
-  return ratio_of(ratio_of(range, other_range), ratio) < kSameRatio &&
-         std::abs(place - other_place) < kSamePlace;
-}
-
-bool has_other_features(const DataFacts& one, const DataFacts& other) {
-  const auto& median = one.median_feature_deviation;
-  const auto& other_median = other.median_feature_deviation;
-  return !median || !other_median ||
-         ratio_of(*median, *other_median) > kOtherMedian;
-}
-
-// Whether an input has another scale in the evaluation than in the training.
-std::optional<Found> evaluation_fault(const DataFacts& training,
-                                      const DataFacts& evaluation) {
-  const bool is_known = training.deviation && *training.deviation > 0 &&
-                        evaluation.deviation && *evaluation.deviation > 0 &&
-                        training.shape.size() == evaluation.shape.size() &&
-                        training.steps >= kFewestTrainingSteps &&
-                        element_count(training.shape) >= kFewestElements &&
-                        element_count(evaluation.shape) >= kFewestElements;
-  if (!is_known) return std::nullopt;
-  const double ratio = ratio_of(*training.deviation, *evaluation.deviation);
-  const double distance = std::abs(*training.mean - *evaluation.mean) /
-                          std::min(*training.deviation, *evaluation.deviation);
-  const bool differs =
-      (ratio >= kOtherScale && has_other_features(training, evaluation)) ||
-      (ratio >= kOtherRange &&
-       has_same_shape_of_values(training, evaluation, ratio)) ||
-      distance >= kOtherScale;
-  if (!differs) return std::nullopt;
-  const bool is_mean = distance >= ratio;
-  return Found{
-      DataFault::evaluation_scaled,
-      fmt::format("the inputs have the mean {:.4g} and the standard deviation "
-                  "{:.4g} in the evaluation, and {:.4g} and {:.4g} in the "
-                  "training",
-                  *evaluation.mean, *evaluation.deviation, *training.mean,
-                  *training.deviation),
-      is_mean ? "distance of the means in standard deviations"
-              : "ratio of the standard deviations",
-      is_mean ? distance : ratio,
-      is_mean ? kOtherScale : kOtherRange,
-      ">="};
-}
-
-// Whether there is something to judge: of other data, such as indices, only the
-// form is known.
-bool has_numbers(const DataFacts& data) {
-  return data.deviation || data.labels > 0;
-}
 
 // Whether the labels are those of all rows: the loss is an objective of
 // XGBoost, such as "binary:logistic", which sees them in each round.
 bool has_all_rows(const LossInputFacts& loss) {
   return loss.function.find(':') != std::string::npos;
 }
-
 // The tensors of which something is unknown, for a message.
 class UnknownData {
  public:
@@ -531,15 +238,12 @@ class LabelsAndInputs : public FactsRule {
         UnknownData(facts, thresholds_.num_steps).text();
     for (const DataFacts& input : facts.inputs) {
       if (input.not_finite) {
-        return describe(not_finite(input, DataFault::inputs_not_finite),
+        return describe(not_finite_fault(input, DataFault::inputs_not_finite),
                         input.tensor, worker);
       }
       if (!is_measured(input)) continue;
-      if (are_constant(facts.inputs)) {
-        return describe(constant(input), input.tensor, worker);
-      }
-      if (auto found =
-              take(input_fault(input, thresholds_), input.tensor, worker)) {
+      if (auto found = take(input_fault(input, facts, thresholds_),
+                            input.tensor, worker)) {
         return found;
       }
     }
@@ -556,8 +260,9 @@ class LabelsAndInputs : public FactsRule {
       if (!loss.input || !loss.input->targets) continue;
       const DataFacts& targets = *loss.input->targets;
       if (targets.not_finite) {
-        return describe(not_finite(targets, DataFault::targets_not_finite),
-                        loss.tensor, worker);
+        return describe(
+            not_finite_fault(targets, DataFault::targets_not_finite),
+            loss.tensor, worker);
       }
       if (!is_measured(targets, has_all_rows(*loss.input))) continue;
       if (auto found =
@@ -577,7 +282,7 @@ class LabelsAndInputs : public FactsRule {
     return true;
   }
 
-  std::optional<Finding> take(const std::optional<Found>& found,
+  std::optional<Finding> take(const std::optional<FoundFault>& found,
                               const std::string& tensor,
                               std::string_view worker) {
     if (!found) return std::nullopt;
@@ -587,7 +292,7 @@ class LabelsAndInputs : public FactsRule {
     return std::nullopt;
   }
 
-  Finding describe(const Found& found, const std::string& tensor,
+  Finding describe(const FoundFault& found, const std::string& tensor,
                    std::string_view worker) const {
     Finding finding;
     finding.message = fmt::format(
@@ -605,7 +310,7 @@ class LabelsAndInputs : public FactsRule {
     return finding;
   }
 
-  Thresholds thresholds_;
+  DataThresholds thresholds_;
   std::map<std::string, std::string, std::less<>> missing_;  // by worker
   std::uint64_t most_steps_ = 0;  // in which data were measured
   std::optional<Finding> advice_;
@@ -619,9 +324,12 @@ const RuleFactory kLabelsAndInputs = {
     .condition =
         "Fires when an input of a model or a target of a loss is NaN or "
         "infinite. Fires after 'num_steps' saved steps if all elements of all "
-        "inputs are equal, if at least 40 % of the diversity of the class "
-        "labels lies between the steps, or if all labels are of one class. "
-        "Fires if the inputs of an evaluation "
+        "inputs are equal, if all inputs are those of the first step although "
+        "passes over a data loader of several batches have begun, if a feature "
+        "of the model's input equals the targets but for a factor and an "
+        "offset, if at least 40 % of the diversity of the class labels lies "
+        "between the steps, or if all labels are of one class. Fires if the "
+        "inputs of an evaluation "
         "have another scale than those of the training: if one standard "
         "deviation is at least three times the other, if one is 1.5 times the "
         "other and the data have the same form, or if the means are three "

@@ -105,6 +105,66 @@ TEST(LabelsAndInputs, PassesShuffledLabelsAndScaledInputs) {
   EXPECT_EQ(verdict.status, RuleStatus::no_issues_found) << verdict.message;
 }
 
+// The verdict on a run of ten steps in which `passes` passes over the data
+// began, and so many of the inputs are those of the first step.
+Verdict verdict_on_repeats(std::uint64_t repeats, std::uint64_t passes) {
+  DataFacts input = standardized();
+  input.repeats = repeats;
+  RunFacts facts = facts_of_data(input, classification(shuffled_labels()));
+  facts.loop.data_passes = passes;
+  RuleHarness rule("LabelsAndInputs");
+  rule.fires_with(10, {facts});
+  return rule.finish();
+}
+
+TEST(LabelsAndInputs, FindsALoopThatTakesTheFirstBatchOfPassAfterPass) {
+  const Verdict verdict = verdict_on_repeats(9, 10);
+  EXPECT_EQ(verdict.message,
+            "Net_input_0: the inputs are the same in 10 saved steps, and at "
+            "least 10 passes over a data loader of several batches have begun");
+  EXPECT_THAT(verdict.cause, HasSubstr("next(iter(loader))"));
+  EXPECT_EQ(verdict.severity, Severity::serious);
+}
+
+TEST(LabelsAndInputs, PassesOneBatchThatIsMeantAndBatchesThatDiffer) {
+  for (const auto& [repeats, passes] :
+       {std::pair(9u, 0u), {9u, 9u}, {8u, 10u}, {0u, 100u}}) {
+    const Verdict verdict = verdict_on_repeats(repeats, passes);
+    EXPECT_EQ(verdict.status, RuleStatus::no_issues_found) << verdict.message;
+  }
+}
+
+TEST(LabelsAndInputs, PassesAnInputThatIsTheSameBesideOthersThatDiffer) {
+  DataFacts edges = standardized();
+  edges.tensor = "Net_input_1";
+  edges.repeats = 9;
+  DataFacts tokens;
+  tokens.tensor = "Net_input_0";
+  tokens.dtype = "int64";
+  tokens.steps = 10;
+  for (const DataFacts& other : {standardized(), tokens}) {
+    RunFacts facts = facts_of_data(edges, classification(shuffled_labels()));
+    facts.inputs.insert(facts.inputs.begin(), other);
+    facts.loop.data_passes = 10;
+    RuleHarness rule("LabelsAndInputs");
+    rule.fires_with(10, {facts});
+    EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
+  }
+}
+
+TEST(LabelsAndInputs, FindsTheTargetsAmongTheFeatures) {
+  for (LossInputFacts loss :
+       {classification(shuffled_labels()), regression(0, 1)}) {
+    loss.revealing_feature = 3;
+    const Verdict verdict = verdict_on(standardized(), loss);
+    EXPECT_THAT(verdict.message,
+                HasSubstr("feature 3 of the model's input equals the targets, "
+                          "but for a factor and an offset, in 10 saved steps"));
+    EXPECT_THAT(verdict.cause, HasSubstr("a column with the target"));
+    EXPECT_EQ(verdict.severity, Severity::serious);
+  }
+}
+
 DataFacts images(double mean, double deviation, double low, double high) {
   DataFacts data;
   data.tensor = "Net_input_0";

@@ -23,7 +23,7 @@ struct OptimizerFlag {
   std::string_view quantity;  // of the evidence, before " of SGD"
   double found = 0;           // the quantity of an optimizer with the flag
   double least = 0;           // and the least of one without it
-  // What an optimizer must do for the adapter to know: "acted twice".
+  // The condition under which an adapter knows the flag: "acted twice".
   std::string_view enough;
   std::string_view adapters;  // that know it: "hooks for PyTorch and Keras"
 };

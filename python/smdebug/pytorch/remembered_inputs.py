@@ -1,4 +1,4 @@
-"""`InputTokens`: the tokens that a model got, to compare the targets of its loss with them."""
+"""`RememberedInputs`: what a model got, to compare the targets of its loss with it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import torch
 
 from smdebug.data_summary import MOST_ELEMENTS
 from smdebug.pytorch.plain_tensors import can_read, is_plain
+from smdebug.revealing_features import revealing_features
 from smdebug.token_shift import token_shift
 
 _MOST_INPUTS = 4
@@ -21,15 +22,16 @@ _MOST_DIMENSIONS = 2
 _OF_TARGETS = ("label", "target")
 
 
-class InputTokens:
-    """The tokens of the last call. It keeps no tensor alive."""
+class RememberedInputs:
+    """The tokens and features of the last call. It keeps no tensor alive."""
 
     def __init__(self) -> None:
         self._inputs: list[weakref.ref[torch.Tensor]] = []
         self._further: list[weakref.ref[torch.Tensor]] = []  # inputs that may be the targets
+        self._features: list[weakref.ref[torch.Tensor]] = []  # of the first input
 
     def remember(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
-        """Remembers the tokens of a call."""
+        """Remembers the inputs of a call."""
         named = (
             value
             for name, value in keywords.items()
@@ -37,6 +39,7 @@ class InputTokens:
         )
         self._inputs = _references((*arguments[:1], *named))
         self._further = _references(arguments[1:])
+        self._features = [weakref.ref(each) for each in arguments[:1] if _has_features(each)]
 
     def shift_to(self, targets: torch.Tensor, ignored: int | None) -> int | None:
         """By how many places the targets are shifted against the remembered tokens: see
@@ -45,6 +48,16 @@ class InputTokens:
             return None
         inputs, further = _arrays(self._inputs), _arrays(self._further)
         return token_shift(inputs, targets.detach().cpu().numpy(), ignored, further)
+
+    def revealing(self, targets: torch.Tensor) -> set[int] | None:
+        """The remembered features that are the targets: see revealing_features. None on a device,
+        for which a comparison would wait."""
+        for reference in self._features:
+            features = reference()
+            if targets.is_cpu and _can_compare(targets) and _can_compare(features):
+                wanted = targets.detach().double().numpy()
+                return revealing_features(features.detach().numpy(), wanted)
+        return None
 
 
 def _references(values: Iterable[Any]) -> list[weakref.ref[torch.Tensor]]:
@@ -58,6 +71,11 @@ def _arrays(references: Iterable[weakref.ref[torch.Tensor]]) -> list[np.ndarray]
 
 def _has_tokens(value: Any) -> bool:
     return is_plain(value) and value.dtype in _DTYPES and 0 < value.dim() <= _MOST_DIMENSIONS
+
+
+def _has_features(value: Any) -> bool:
+    is_of_features = is_plain(value) and value.dim() == _MOST_DIMENSIONS
+    return is_of_features and value.dtype is torch.float32 and value.is_cpu
 
 
 def _can_compare(tensor: torch.Tensor | None) -> bool:
