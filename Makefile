@@ -27,6 +27,7 @@ zoo: setup
 	@tools/venv tensorflow
 	@tools/venv mxnet
 	@tools/install_package tensorflow mxnet
+	@.venv/torch/bin/python tests/zoo/published/run_published.py --page
 	@.venv/torch/bin/python tests/zoo/run_zoo.py
 
 setup:

@@ -39,14 +39,17 @@ def main():
     options = parser.parse_args()
     wanted = [case for case in cases.all_cases() if options.only in case.name]
     if options.keep:
-        results = run_cases(wanted, pathlib.Path(options.keep), options.jobs)
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            results = run_cases(wanted, pathlib.Path(folder), options.jobs)
+        return report(run_cases(wanted, pathlib.Path(options.keep), options.jobs), options.only)
+    with tempfile.TemporaryDirectory() as folder:  # its removal takes minutes
+        return report(run_cases(wanted, pathlib.Path(folder), options.jobs), options.only)
+
+
+def report(results, only):
+    """Writes the page, or prints what --only selected. Returns whether a case failed."""
     failed = [result for result in results if "error" in result]
     for result in failed:
         print(f"failed: {result['case']}: {result['error']}")
-    if options.only:
+    if only:
         for result in results:
             print(json.dumps(result))
     elif not failed:

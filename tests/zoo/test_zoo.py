@@ -7,6 +7,7 @@ import json
 
 import cases
 import page
+import published_figures
 import pytest
 import recording
 import run_zoo
@@ -151,6 +152,16 @@ def test_the_page_and_the_results_come_from_the_same_run(committed):
     text = " ".join(page.PAGE.read_text().split())
     assert f"{committed['cases']} small real trainings" in text
     assert f"{committed['healthy']} of them healthy" in text
+
+
+def test_the_page_has_the_figures_of_the_published_faults():
+    results = published_figures.read()
+    text = page.PAGE.read_text()
+    for row in published_figures.rows(results):
+        assert "| " + " | ".join(row) + " |" in text
+    assert published_figures.lists(results) in text
+    parts = {part: counts for part, counts in results["totals"].items() if part != "all"}
+    assert sum(each["faults"] for each in parts.values()) == results["totals"]["all"]["faults"]
 
 
 def test_the_page_lists_every_fault():

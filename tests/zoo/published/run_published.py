@@ -4,6 +4,7 @@ with nothing but its defaults, and prints what the user was told.
 
     run_published.py [--case NAME]... [--part tune] [--part choose] [--out FILE]
     run_published.py --train-only     trains without smdebug: do the twins learn?
+    run_published.py --page           all parts; writes docs/published-faults.json
 
 A fault is *found* if a rule fired whose finding is more than advice, and *named* if one of the
 rules that name its cause fired; it *leads* if that rule is the first of the summary. Without
@@ -26,6 +27,9 @@ import time
 import table
 
 ROOT = table.HERE.parents[2]
+sys.path.append(str(table.HERE.parent))
+import published_figures  # noqa: E402
+
 LIMIT_SECONDS = 240
 # The share of its first errors by which a healthy training must get better.
 CLEARLY = 0.2
@@ -85,8 +89,9 @@ def main():
     parser.add_argument("--part", action="append", choices=table.PARTS)
     parser.add_argument("--out", type=pathlib.Path, metavar="FILE", help="JSON of all results")
     parser.add_argument("--train-only", action="store_true")
+    parser.add_argument("--page", action="store_true")
     options = parser.parse_args()
-    parts = options.part or [table.TUNE, table.CHOOSE]
+    parts = options.part or ([*table.PARTS] if options.page else [table.TUNE, table.CHOOSE])
     cases = [
         case
         for case in [*table.faults(), *table.healthy()]
@@ -105,10 +110,28 @@ def main():
     counts = {} if options.train_only else totals(results)
     for name, count in counts.items():
         print(f"{name}: {'-' if count is None else count}")
+    if options.page:
+        write_figures(results)
     if options.out:
         rows = [dataclasses.asdict(result) for result in results]
         options.out.write_text(json.dumps({"totals": counts, "results": rows}, indent=1) + "\n")
     return any(not result.is_faulty and not result.learned for result in results)
+
+
+def write_figures(results):
+    """Writes the figures of all parts, and the cases of the others than `report` that are not as
+    they should be."""
+    shown = [each for each in results if each.part != table.REPORT]
+    of_part = {part: [each for each in results if each.part == part] for part in table.PARTS}
+    published_figures.write(
+        {part: totals(each) for part, each in of_part.items()} | {"all": totals(results)},
+        [_row(each) for each in shown if each.is_faulty and not each.is_named_first],
+        [_row(each) for each in shown if not each.is_faulty and each.fired],
+    )
+
+
+def _row(result):
+    return {"case": result.case, "part": result.part, "fired": list(result.fired)}
 
 
 def command_of(case, is_faulty):
