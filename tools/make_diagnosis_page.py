@@ -28,19 +28,29 @@ SMDEBUG = ROOT / ".venv/torch/bin/smdebug"
 PAGE = ROOT / "docs/diagnosis.md"
 WIDTH = 100
 sys.path[:0] = [str(ROOT / "tests/e2e"), str(ROOT / "tests/diff")]
-# Rules whose example is a run of tests/diff: the run and the settings.
+# Rules whose example is a recorded run: the run and the settings, as in tests/diff/rules.
 RECORDED = {
-    "DeadRelu": ("sick", []),
-    "ExplodingTensor": ("sick", []),
-    "FeatureImportanceOverweight": ("sick", ["--set", "nfeatures=1"]),
-    "NLPSequenceRatio": ("sick", ["--set", "tensor_regex=^tokens$"]),
-    "ReplicasDiffer": ("workers_two", []),
-    "SaturatedActivation": ("sick", ["--set", "threshold_inactivity=50"]),
-    "TreeDepth": ("sick", ["--set", "depth=3"]),
-    "VanishingGradient": ("sick", []),
+    "AllZero": ("sick", "collection_names=zeros"),
+    "ClassImbalance": (
+        "sick",
+        *("samples=16", "labels_regex=^labels$", "predictions_regex=^predictions$"),
+    ),
+    "Confusion": ("sick", "labels_collection=none", "predictions_collection=none"),
+    "CreateXgboostReport": ("sick",),
+    "DeadRelu": ("sick",),
+    "ExplodingTensor": ("sick",),
+    "FeatureImportanceOverweight": ("sick", "nfeatures=1"),
+    "NLPSequenceRatio": ("sick", "tensor_regex=^tokens$"),
+    "Overtraining": ("sick", "patience_train=2", "patience_validation=2"),
+    "ReplicasDiffer": ("workers_two",),
+    "SaturatedActivation": ("sick", "threshold_inactivity=50"),
+    "SimilarAcrossRuns": ("sick", "other_trials=healthy", "collection_names=weights"),
+    "TensorVariance": ("sick", "collection_names=zeros", "min_threshold=1e-9"),
+    "TreeDepth": ("sick", "depth=3"),
+    "UnchangedTensor": ("sick", "tensor_regex=^Perceptron_fc3.weight$", "num_steps=2"),
+    "VanishingGradient": ("sick",),
+    "WeightUpdateRatio": ("sick",),
 }
-# A training that hangs for half an hour.
-LEFT_OUT = {"StalledTrainingRule"}
 FINDING_TITLES = ("found", "cause", "try", "advice")
 
 
@@ -98,10 +108,10 @@ def finding(row: dict) -> str:
 
 
 def examples() -> str:
-    """A section for each default rule."""
+    """A section for each rule."""
     from smdebug import _core
 
-    rules = sorted({rule for rule, _ in _core.default_rules()} - LEFT_OUT)
+    rules = sorted(rule["name"] for rule in _core.builtin_rules())
     with concurrent.futures.ThreadPoolExecutor() as pool:
         return "\n\n".join(pool.map(section, rules))
 
@@ -111,38 +121,37 @@ def section(rule: str) -> str:
     import one_bug
 
     if rule in RECORDED:
-        run, settings = RECORDED[rule]
-        said = checked(rule, run, settings)
-        command = " ".join(["smdebug check", run, "--rule", rule, *settings])
+        run, *settings = RECORDED[rule]
+        options = "".join(f" --set {setting}" for setting in settings)
+        command = f"check {run} --rule {rule}{options}"
+        said = checked(command)
         about = "A recorded run of the tests."
     else:
         bug, _ = one_bug.BUGS[rule]
-        said = findings(trained(one_bug.script_of(rule)))
-        command = "smdebug run -- python train.py"
+        options = one_bug.OPTIONS.get(rule, [])
+        said = findings(trained(one_bug.script_of(rule), options))
+        command = " ".join(["run", *options, "-- python train.py"])
         about = f"The bug: {bug}."
     print(f"{rule}\n{said}\n", file=sys.stderr)
-    return f"### {rule}\n\n{about}\n\n```\n$ {command}\n{said}\n```"
+    return f"### {rule}\n\n{about}\n\n```\n$ smdebug {command}\n{said}\n```"
 
 
-def trained(script: str) -> str:
-    """The summary of `smdebug run` on the script."""
+def trained(script: str, options: list[str]) -> str:
+    """The summary of `smdebug run` with `options` on the script."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "train.py"
         path.write_text(script)
-        command = [SMDEBUG, "run", "--out", "run", "--", PYTHON, path]
+        command = [SMDEBUG, "run", *options, "--out", "run", "--", PYTHON, path]
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     return done.stderr[done.stderr.rindex("smdebug: ") :]
 
 
-def checked(rule: str, run: str, settings: list[str]) -> str:
-    """The answer of `smdebug check` on a run of tests/diff."""
+def checked(command: str) -> str:
+    """The answer to a command on a recorded run."""
     import sessions
 
-    with tempfile.TemporaryDirectory() as folder:
-        sessions.provide_run(run, pathlib.Path(folder))
-        command = [SMDEBUG, "check", run, "--rule", rule, *settings]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
-    return "\n".join(wrapped(line) for line in done.stdout.splitlines())
+    _, *lines = sessions.replay([command]).splitlines()
+    return "\n".join(wrapped(line) for line in lines if not line.startswith("[exit "))
 
 
 def findings(summary: str) -> str:

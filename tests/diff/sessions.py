@@ -37,7 +37,7 @@ def replay(commands: list[str]) -> str:
     """Runs the commands one after another; returns the text of the session."""
     with tempfile.TemporaryDirectory() as folder:
         for command in commands:
-            for word in shlex.split(command):
+            for word in shlex.split(command.replace("=", " ")):
                 provide_run(word, pathlib.Path(folder))
         return "\n".join(f"{PROMPT}{each}\n{answer(each, folder)}" for each in commands)
 

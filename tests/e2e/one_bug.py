@@ -157,9 +157,23 @@ few_labels = (right_labels + (torch.arange(40) < 10)) % 5
         "weights that all begin with 0",
         {"before": "for layer in (model[0], model[2]): nn.init.zeros_(layer.weight)"},
     ),
+    "SchedulerNotStepped": (
+        "a forgotten scheduler.step()",
+        EVALUATED
+        | {
+            "optimizer": "torch.optim.SGD(model.parameters(), lr=0.1)\n"
+            "scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=3)",
+            "labels": RIGHT["labels"],
+            "inputs": RIGHT["inputs"],
+        },
+    ),
     "ShortLivedOptimizers": (
         "an optimizer that is constructed in the loop",
         {"update": "torch.optim.Adam(model.parameters()).step()"},
+    ),
+    "StalledTrainingRule": (
+        "a data loader that hangs",
+        {"before": "import time", "update": "optimizer.step(); time.sleep(45 * (step == 30))"},
     ),
     "WrongMode": (
         "a model.eval() that is never undone",
@@ -168,6 +182,12 @@ few_labels = (right_labels + (torch.arange(40) < 10)) % 5
             "before": "model.eval()",
         },
     ),
+}
+
+
+# Rule -> the options of `smdebug run` with which it finds the bug.
+OPTIONS = {
+    "StalledTrainingRule": ["--rule", "StalledTrainingRule", "--set", "threshold=30"],
 }
 
 
