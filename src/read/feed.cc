@@ -198,6 +198,7 @@ Result<Step> Trial::Impl::feed(
     ObservationSink& sink, std::size_t run, Step first,
     const std::function<bool(std::string_view)>& wanted, Step end) {
   load_statistics();
+  SMD_CHECK_OK(load_facts());
   SMD_CHECK_OK(load_series());
   Feed& feed = feed_of(sink, run, first);
   const auto& steps = table().steps();

@@ -126,6 +126,9 @@ Result<std::vector<Attempt>> Trial::attempts() { return impl_->attempts(); }
 
 std::vector<WorkerFacts> Trial::facts() {
   impl_->refresh_for_query();
+  if (const Status status = impl_->load_facts(); !status) {
+    impl_->log_failure(status);
+  }
   return impl_->facts();
 }
 
@@ -302,7 +305,8 @@ Status Trial::wait_for_steps(std::span<const Step> steps, Mode mode,
 
 std::vector<Damage> Trial::damage() {
   impl_->refresh_for_query();
-  (void)impl_->load_series();  // damage lists a folder that cannot be read
+  (void)impl_->load_facts();  // damage lists a folder that cannot be read
+  (void)impl_->load_series();
   return impl_->damage();
 }
 

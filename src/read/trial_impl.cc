@@ -98,7 +98,7 @@ Status Trial::Impl::load(bool root_changed, bool all_folders) {
   SMD_CHECK_OK(collections_.refresh(*storage_));
   SMD_CHECK_OK(index_.refresh(completeness_.listing_start(), all_folders));
   // The facts of a step are written before its index file, as are most scalars.
-  SMD_CHECK_OK(facts_.refresh(*storage_));
+  if (has_facts_) SMD_CHECK_OK(facts_.refresh(*storage_));
   if (has_series_) SMD_CHECK_OK(series_.refresh(*storage_));
   const std::vector<std::string> names = workers();
   completeness_.update(table(), collections_.num_workers(),
@@ -138,8 +138,10 @@ bool Trial::Impl::lacks_workers() const {
 }
 
 void Trial::Impl::refresh_for_query() {
-  if (!is_refreshing) return;
-  const Status status = refresh({});
+  if (is_refreshing) log_failure(refresh({}));
+}
+
+void Trial::Impl::log_failure(const Status& status) {
   if (status.ok()) {
     logged_failure_.clear();
   } else if (status.error().message != logged_failure_) {
@@ -151,6 +153,13 @@ void Trial::Impl::refresh_for_query() {
 
 void Trial::Impl::load_statistics() {
   if (!std::exchange(has_statistics_, true)) index_.load_statistics();
+}
+
+Status Trial::Impl::load_facts() {
+  if (has_facts_) return {};
+  SMD_CHECK_OK(facts_.refresh(*storage_));
+  has_facts_ = true;
+  return {};
 }
 
 Status Trial::Impl::load_series() {

@@ -65,6 +65,8 @@ class Trial::Impl {
   // Refreshes before a query, unless refreshing is off. Logs a failure once.
   // Cannot be interrupted, because most queries return no error.
   void refresh_for_query();
+  // Logs a failure, unless it is the one that was logged last.
+  void log_failure(const Status& status);
 
   // Loads the statistics of the run into `table()`, now and at each refresh.
   void load_statistics();
@@ -109,6 +111,9 @@ class Trial::Impl {
   std::string framework() const;
   Result<std::vector<Attempt>> attempts() const;
   bool exists() const;
+  // Reads the facts of the run, now and at each refresh. Fails as
+  // `RunFactsFiles::refresh`.
+  Status load_facts();
   const std::vector<WorkerFacts>& facts() const { return facts_.all(); }
   // Reads the scalar series of the run, now and at each refresh. Fails as
   // `RunSeriesFiles::refresh`.
@@ -166,6 +171,7 @@ class Trial::Impl {
   std::optional<std::uint64_t> root_version_;
   std::string logged_failure_;
   bool has_statistics_ = false;
+  bool has_facts_ = false;
   bool has_series_ = false;
   std::map<EntryId, TensorValue> kept_values_;
   std::map<std::string, std::string> unreadable_;  // event file -> reason
