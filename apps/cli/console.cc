@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::chrono::seconds kPatience(1);
 constexpr std::chrono::milliseconds kTerminalInterval(200);
-constexpr std::chrono::seconds kFirstInterval(2);
+constexpr std::chrono::seconds kFirstInterval(5);
+constexpr int kIntervalGrowth = 4;
 constexpr std::chrono::minutes kLongestInterval(10);
 constexpr const char* kEraseLine = "\r\033[K";
 
@@ -28,8 +29,7 @@ Progress::Progress(const Console& console, Detail detail, Style style)
       is_in_place_(console.err_is_terminal && style == Style::own_terminal),
       next_(console.clock.monotonic() +
             (is_in_place_ ? kPatience : kFirstInterval)),
-      interval_(is_in_place_ ? std::chrono::nanoseconds(kTerminalInterval)
-                             : kFirstInterval) {}
+      interval_(kFirstInterval) {}
 
 Progress::~Progress() { clear(); }
 
@@ -39,14 +39,16 @@ bool Progress::is_due() const {
 
 void Progress::say(const std::string& text) {
   if (!is_due()) return;
-  next_ = console_.clock.monotonic() + interval_;
+  const auto now = console_.clock.monotonic();
   if (is_in_place_) {
+    next_ = now + kTerminalInterval;
     console_.err << kEraseLine << "smdebug: " << printable(text) << std::flush;
     is_shown_ = true;
     return;
   }
-  interval_ =
-      std::min<std::chrono::nanoseconds>(2 * interval_, kLongestInterval);
+  interval_ = std::min<std::chrono::nanoseconds>(kIntervalGrowth * interval_,
+                                                 kLongestInterval);
+  next_ = now + interval_;
   // A progress bar of the training may be on this line; it is drawn again.
   if (console_.err_is_terminal) console_.err << kEraseLine;
   console_.err << "smdebug: " << printable(text) << std::endl;

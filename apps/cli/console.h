@@ -39,7 +39,7 @@ class Progress {
     // On a terminal, one line that is updated in place and removed at the end.
     // Otherwise as `lines`.
     own_terminal,
-    // Lines at intervals that double: another program writes to the same
+    // Lines at intervals that grow: another program writes to the same
     // terminal, and a line without an end would mix with its output.
     lines,
   };
@@ -64,7 +64,7 @@ class Progress {
   const bool is_quiet_;
   const bool is_in_place_;
   std::chrono::nanoseconds next_;
-  std::chrono::nanoseconds interval_;
+  std::chrono::nanoseconds interval_;  // between the last two lines
   bool is_shown_ = false;
 };
 

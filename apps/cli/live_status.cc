@@ -8,6 +8,12 @@
 #include "smdebug/report/verdict_text.h"
 
 namespace smdebug {
+namespace {
+
+// The statuses of a long training are no longer on the screen when it ends.
+constexpr std::size_t kStatusesCounted = 2;
+
+}  // namespace
 
 void LiveOutput::show(RunMonitor& monitor, const std::string& context) {
   if (!progress_.is_due() || !has_news(monitor)) return;
@@ -19,6 +25,7 @@ void LiveOutput::show(RunMonitor& monitor, const std::string& context) {
   status_.lag_steps = lag.steps;
   status_.lag_seconds = lag.seconds;
   progress_.say(context + status_text(status_, monitor.verdicts()));
+  if (!progress_.is_in_place() && ++statuses_ <= kStatusesCounted) ++lines_;
 }
 
 bool LiveOutput::has_news(const RunMonitor& monitor) {
@@ -48,24 +55,28 @@ void LiveOutput::measure_speed() {
 void LiveOutput::print(const Verdict& verdict) {
   if (group_of(verdict) == VerdictGroup::failed) return print_failure(verdict);
   if (verdict.status != RuleStatus::issues_found) return;
+  const std::string text = detail_ == Detail::verbose
+                               ? verdict_text(verdict)
+                               : finding_text(verdict, findings_);
+  findings_.push_back(verdict);
+  if (text.empty()) return;
   progress_.clear();
-  console_.err << "smdebug: "
-               << (detail_ == Detail::verbose ? verdict_text(verdict)
-                                              : finding_text(verdict, printed_))
-               << std::flush;
-  printed_.push_back(verdict);
+  console_.err << "smdebug: " << text << std::flush;
+  lines_ += static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
 void LiveOutput::print_failure(const Verdict& verdict) {
   progress_.clear();
   console_.err << "smdebug: " << rule_failure_text(verdict)
                << "; this rule judges no later step" << std::endl;
+  ++lines_;
 }
 
 void LiveOutput::note(const std::string& text) {
   if (text.empty() || detail_ == Detail::quiet) return;
   progress_.clear();
   console_.err << "smdebug: " << printable(text) << std::endl;
+  ++lines_;
 }
 
 }  // namespace smdebug

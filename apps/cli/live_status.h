@@ -21,7 +21,7 @@ class LiveOutput {
       : console_(console), detail_(detail), progress_(console, detail, style) {}
 
   // Call before another run is judged, whose findings have causes of their own.
-  void begin_run() { printed_.clear(); }
+  void begin_run() { findings_.clear(); }
 
   // Call after each step that was judged.
   void note_step(const StepId& step) { status_.step = step.global; }
@@ -35,11 +35,15 @@ class LiveOutput {
     if (progress_.is_in_place()) progress_.say(text);
   }
 
-  // Prints a verdict at once if a rule fired or failed.
+  // Prints a verdict at once if a rule failed, or if it fired and the text of
+  // its finding is not empty.
   void print(const Verdict& verdict);
 
   // Prints a line at once, unless it is empty or the user asked for quiet.
   void note(const std::string& text);
+
+  // The lines that were printed and may still be on the screen.
+  std::size_t lines() const { return lines_; }
 
   // Removes the status, before something else is printed.
   void clear() { progress_.clear(); }
@@ -54,7 +58,9 @@ class LiveOutput {
   const Console& console_;
   const Detail detail_;
   Progress progress_;
-  std::vector<Verdict> printed_;  // the findings of the run, in their order
+  std::vector<Verdict> findings_;  // of the run, in their order
+  std::size_t lines_ = 0;
+  std::size_t statuses_ = 0;
   LiveStatus status_;
   Step shown_step_ = -1;
   std::size_t shown_fired_ = 0;

@@ -132,6 +132,7 @@ class LaunchedRun {
     if (!is_unavailable(result.error) || responds(summary_.location)) {
       add_page();
     }
+    summary_.lines_before = live_.lines();
     console_.err << run_summary_text(summary_) << std::flush;
     if (command_.json) console_.out << run_summary_json(summary_);
     return exit_code_of_summary();

@@ -87,9 +87,9 @@ TEST_F(RunCommandTest, JudgesTheModelsOfAScriptOneAfterTheOther) {
   EXPECT_EQ(spoken.code, 3);
   EXPECT_THAT(spoken.err,
               AllOf(HasSubstr("VanishingGradient: IssuesFound"),
-                    HasSubstr("models    2 other models, nothing found: " +
+                    HasSubstr("  models  2 other models, nothing found: " +
                               out_ + ", " + out_ + "-model-3\n"),
-                    HasSubstr("  run       " + out_ + "-model-2\n")));
+                    HasSubstr("  run     " + out_ + "-model-2\n")));
   EXPECT_THAT(spoken.out, AllOf(HasSubstr("\"run\": \"" + out_ + "-model-2\""),
                                 HasSubstr("\"outcome\": \"nothing found\"")));
 }

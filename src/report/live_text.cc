@@ -17,27 +17,34 @@ namespace {
 // The rules see each step a moment after the training has saved it.
 constexpr double kLagWorthTelling = 1;  // seconds
 
+// So that they fit on a screen with the summary.
+constexpr std::size_t kFindingsShown = 2;
+
 std::string rules_at_work(std::span<const Verdict> verdicts) {
   const auto n = static_cast<std::uint64_t>(
       std::ranges::count(verdicts, RuleStatus::in_progress, &Verdict::status));
   return count_text(n, "rule");
 }
 
-// The finding among `earlier` that explains this one, if any does.
-std::optional<Verdict> cause_among(std::span<const Verdict> earlier,
-                                   const Verdict& finding) {
+// Whether one of `earlier` explains the finding.
+bool is_explained(const Verdict& finding, std::span<const Verdict> earlier) {
   std::vector<Verdict> all(earlier.begin(), earlier.end());
   all.push_back(finding);
-  for (const Diagnosis& one : diagnose(all)) {
-    const bool is_explained =
-        std::ranges::any_of(one.consequences, [&](const Verdict& consequence) {
-          return consequence.rule == finding.rule &&
-                 consequence.kind == finding.kind &&
-                 consequence.parameters == finding.parameters;
-        });
-    if (is_explained) return one.cause;
-  }
-  return std::nullopt;
+  const auto is_the_finding = [&](const Verdict& other) {
+    return other.rule == finding.rule && other.kind == finding.kind &&
+           other.parameters == finding.parameters;
+  };
+  return std::ranges::any_of(diagnose(all), [&](const Diagnosis& one) {
+    return std::ranges::any_of(one.consequences, is_the_finding);
+  });
+}
+
+// How many of `findings` came without an earlier one that explains them.
+std::size_t count_unexplained(std::span<const Verdict> findings) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < findings.size(); ++i)
+    n += !is_explained(findings[i], findings.first(i));
+  return n;
 }
 
 }  // namespace
@@ -73,15 +80,14 @@ std::string status_text(const LiveStatus& status,
 
 std::string finding_text(const Verdict& finding,
                          std::span<const Verdict> earlier) {
-  if (const auto cause = cause_among(earlier, finding)) {
-    return fmt::format("{}; {} can explain it\n", onset_text(finding, {}),
-                       cause->rule);
-  }
+  if (is_explained(finding, earlier)) return "";
+  const std::size_t shown = count_unexplained(earlier);
+  if (shown >= kFindingsShown) return "";
   std::string text = fmt::format(
       "{}: {}{}: {}\n", finding.rule, rule_status_name(finding.status),
       finding.severity == Severity::advice ? " (advice)" : "",
       printable(one_line(finding.message)));
-  if (!finding.advice.empty())
+  if (shown == 0 && !finding.advice.empty())
     text += "  advice: " + printable(one_line(finding.advice)) + "\n";
   return text;
 }

@@ -83,14 +83,23 @@ TEST(LiveText, ShowsAFindingWithItsAdviceOnTwoLines) {
             "Overfit: IssuesFound (advice): Overfit found something\n");
 }
 
-TEST(LiveText, ShowsAConsequenceOfAnEarlierFindingOnOneLine) {
+TEST(LiveText, LeavesAConsequenceOfAnEarlierFindingToTheStatus) {
   const std::vector<Verdict> earlier = {finding("AllZero", 4)};
   const Verdict saturated = finding("SaturatedActivation", 7);
-  EXPECT_EQ(finding_text(saturated, earlier),
-            "SaturatedActivation at step 7; AllZero can explain it\n");
-  EXPECT_THAT(finding_text(finding("AllZero", 9), std::vector{saturated}),
-              testing::StartsWith("AllZero: IssuesFound: "))
+  EXPECT_EQ(finding_text(saturated, earlier), "");
+  EXPECT_EQ(finding_text(finding("AllZero", 9), std::vector{saturated}),
+            "AllZero: IssuesFound: AllZero found something\n")
       << "a cause that comes later has its message";
+}
+
+TEST(LiveText, ShowsTwoFindingsAtMostThatNothingExplains) {
+  std::vector<Verdict> earlier = {finding("AllZero", 4),
+                                  finding("SaturatedActivation", 7)};
+  EXPECT_EQ(finding_text(finding("MixedSamples", 8), earlier),
+            "MixedSamples: IssuesFound: MixedSamples found something\n")
+      << "one that an earlier finding explains does not count";
+  earlier.push_back(finding("MixedSamples", 8));
+  EXPECT_EQ(finding_text(finding("ReplicasDiffer", 9), earlier), "");
 }
 
 }  // namespace

@@ -19,10 +19,29 @@ namespace {
 // With the heading. Every later addition shares these limits.
 constexpr std::size_t kLinesWithoutFinding = 10;
 constexpr std::size_t kLinesWithFindings = 12;
-// With findings, lines of these ranks are only shown up to this many lines, so
-// that a run with one finding fits on a screen with what was printed before.
+// With findings, lines of these ranks are only shown up to this many lines.
 constexpr std::size_t kLinesWithExtras = 8;
 constexpr int kExtraRank = 4;
+// Of all that is printed, so that it fits twelve lines with a warning of the
+// training. Lines of these ranks are left out beyond it, down to the least
+// number of lines of a summary: the outcome, the finding with its consequences,
+// its cause, what to try, and the run.
+constexpr std::size_t kLinesTogether = 11;
+constexpr std::size_t kLeastLines = 6;
+
+std::size_t lines_with_extras(const RunSummary& summary, std::size_t most) {
+  const std::size_t left =
+      kLinesTogether - std::min(kLinesTogether, summary.lines_before);
+  return std::clamp(left, kLeastLines, most);
+}
+
+// An end that is no news has the rank of an extra.
+int ending_rank(const RunSummary& summary) {
+  const bool is_usual = summary.ending.empty() && summary.exit_code == 0 &&
+                        !summary.signal && summary.stopped_by.empty() &&
+                        !summary.was_interrupted;
+  return is_usual ? kExtraRank : 0;
+}
 
 std::string ending_text(const RunSummary& summary) {
   const std::string time = seconds_text(summary.seconds);
@@ -127,9 +146,10 @@ void add_all_verdicts(const RunSummary& summary,
 }
 
 std::vector<SummaryLine> lines_of(const RunSummary& summary) {
-  std::vector<SummaryLine> lines = {{"training", summary.ending.empty()
-                                                     ? ending_text(summary)
-                                                     : summary.ending}};
+  std::vector<SummaryLine> lines = {
+      {"training",
+       summary.ending.empty() ? ending_text(summary) : summary.ending,
+       ending_rank(summary)}};
   // If nothing was recorded, there is nothing else to report.
   if (summary.overview) {
     add_overview(summary, *summary.overview, lines);
@@ -190,11 +210,16 @@ std::string summary_text(const RunSummary& summary) {
         return verdict.status == RuleStatus::issues_found;
       });
   std::vector<SummaryLine> lines = lines_of(summary);
-  if (has_fired && summary.detail != Detail::verbose)
-    leave_out(lines, kLinesWithExtras - 1, kExtraRank);
-  const std::size_t limit = summary.detail == Detail::verbose ? lines.size() + 1
-                            : has_fired ? kLinesWithFindings
-                                        : kLinesWithoutFinding;
+  const std::size_t most =
+      has_fired ? kLinesWithFindings : kLinesWithoutFinding;
+  std::size_t limit = lines.size() + 1;
+  if (summary.detail != Detail::verbose) {
+    limit = most;
+    leave_out(
+        lines,
+        lines_with_extras(summary, has_fired ? kLinesWithExtras : most) - 1,
+        kExtraRank);
+  }
   std::string outcome =
       summary.overview
           ? outcome_text(summary.verdicts, summary.has_default_rules)

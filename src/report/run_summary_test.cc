@@ -135,6 +135,35 @@ TEST(RunSummary, TakesEightLinesForOneFindingWithAllItsParts) {
                     HasSubstr("  run         /runs/a\n")));
 }
 
+TEST(RunSummary, FitsElevenLinesTogetherWithWhatWasPrintedBefore) {
+  RunSummary summary = stopped();
+  summary.stopped_by.clear();
+  summary.exit_code = 0;
+  summary.signal.reset();
+  summary.overview->dropped_tensors = 0;
+  summary.verdicts[0].cause = "a deep stack of sigmoids";
+  summary.verdicts[0].advice = "use ReLU";
+  for (const int before : {3, 4, 5}) {
+    summary.lines_before = static_cast<std::size_t>(before);
+    EXPECT_EQ(lines_in(run_summary_text(summary)), 11 - before);
+  }
+  summary.lines_before = 100;
+  EXPECT_EQ(run_summary_text(summary),
+            "smdebug: VanishingGradient fired\n"
+            "  training  ended after 4.5 s with exit code 0\n"
+            "  found     VanishingGradient: gradient/a: too small for long\n"
+            "  cause     likely a deep stack of sigmoids\n"
+            "  try       use ReLU\n"
+            "  run       /runs/a\n");
+}
+
+TEST(RunSummary, KeepsProblemsHoweverMuchWasPrintedBefore) {
+  RunSummary summary = stopped();
+  summary.lines_before = 100;
+  EXPECT_THAT(run_summary_text(summary),
+              AllOf(HasSubstr("stopped after 4.5 s"), HasSubstr("  dropped ")));
+}
+
 TEST(RunSummary, PrefersTheCostToMoreLosses) {
   RunSummary summary = stopped();
   summary.verdicts[0].status = RuleStatus::no_issues_found;

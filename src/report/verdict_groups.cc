@@ -150,7 +150,7 @@ void add_findings(std::span<const Verdict> verdicts,
     --left;
   }
   for (std::size_t i = 1; i < diagnoses.size() && left > 0; ++i, --left) {
-    lines.push_back({"found", further_text(diagnoses[i], verdicts)});
+    lines.push_back({"found", further_text(diagnoses[i], verdicts), 4});
   }
   if (!parts.why.empty()) lines.push_back({"cause", parts.why, 1});
   if (!parts.what_to_try.empty())

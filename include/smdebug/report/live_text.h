@@ -31,9 +31,11 @@ std::string start_text(const std::string& location,
 std::string status_text(const LiveStatus& status,
                         std::span<const Verdict> verdicts);
 
-/// Returns a finding when it comes, with its advice on a second line, or, if
-/// one of `earlier` explains it, one line that names that finding. `earlier`:
-/// the findings of the run that were printed before. Ends with a line feed.
+/// Returns a finding when it comes, with its advice on a second line.
+/// `earlier`: the findings of the run before it. The second finding that none
+/// of them explains has one line. Those after it, and those that one of them
+/// explains, have none: the status and the summary name them. Each line ends
+/// with a line feed.
 std::string finding_text(const Verdict& finding,
                          std::span<const Verdict> earlier);
 

@@ -43,14 +43,17 @@ struct RunSummary {
   bool has_default_rules = false;
   std::vector<ActionResult> actions;          // of all models
   std::vector<OtherModel> other_models = {};  // in the order of training
+  // The lines that were printed while the training ran, which shorten the text.
+  std::size_t lines_before = 0;
 };
 
 /// Returns why a run lacks steps, one sentence; empty if it has all of them.
 std::string recording_problem(const RunOverview& overview);
 
-/// Returns at most ten lines, or twelve if a rule fired; with `Detail::verbose`
-/// as many as it takes, with `Detail::quiet` none if there is nothing to
-/// report.
+/// Returns at most ten lines, or twelve if a rule fired; fewer, but at least
+/// six, if `lines_before` would make it more than eleven together; with
+/// `Detail::verbose` as many as it takes, with `Detail::quiet` none if there is
+/// nothing to report.
 std::string run_summary_text(const RunSummary& summary);
 /// Returns the same without the name of the program, for a log that adds it.
 std::string summary_text(const RunSummary& summary);
