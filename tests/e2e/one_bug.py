@@ -57,11 +57,11 @@ EVALUATED = {
 # Rule -> the bug that it finds, and what it changes in the training.
 BUGS = {
     "CheckInputImages": (
-        "images between 0 and 1 that are not centered",
+        "images between 0 and 2 that are not centered",
         {
             "model": IMAGES,
             "labels": "torch.randint(0, 5, (256,))",
-            "inputs": "torch.rand(256, 1, 8, 8) * (labels.view(-1, 1, 1, 1) + 1) / 5",
+            "inputs": "torch.rand(256, 1, 8, 8) * (labels.view(-1, 1, 1, 1) + 1) / 2.5",
         },
     ),
     "GradientsDiscarded": (

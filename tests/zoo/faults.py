@@ -481,11 +481,11 @@ FAULTS = (
         named_by=("AllZero", "LabelsAndInputs: constant inputs"),
     ),
     Fault(
-        "images between 0 and 1",
-        "pixels that are not centered",
+        "images that are not centered",
+        "pixels divided by their standard deviation, whose mean is not subtracted",
         ("CheckInputImages",),
         ("convolutions", "plain_convolutions"),
-        _raw_images(1.0),
+        _raw_images(4.0),
     ),
     Fault(
         "images between 0 and 255",

@@ -38,7 +38,7 @@ TWINS = Twins(
         "overfitting": (("perceptron", "tanh_perceptron"), {}),
         "saturated tanh": (("tanh_perceptron",), {"scale": 40.0}),
         "all-zero input": (("perceptron", "convolutions"), {}),
-        "images between 0 and 1": (("convolutions", "plain_convolutions"), {}),
+        "images that are not centered": (("convolutions", "plain_convolutions"), {}),
         "images between 0 and 255": (("convolutions", "plain_convolutions"), {}),
         "wrong token padding": (("text",), {}),
     },

@@ -1,6 +1,7 @@
 // CheckInputImages: the model's input images are not centered.
 //
-//   |mean_c| > threshold_mean for a channel c, after threshold_samples images
+//   |mean_c| > threshold_mean for a channel c, after threshold_samples images,
+//   and max |element| > accepted_maximum
 //
 // The documents leave the rest open. mean_c is the mean of the finite elements
 // of channel c in all images so far, over all workers. A tensor with three
@@ -8,10 +9,12 @@
 // the facts say that a two-dimensional convolution receives it, else a batch of
 // sequences; a tensor with fewer is not an image. If the elements were not
 // saved, the rule judges the mean over all channels, from statistics or a saved
-// reduction. Channels of opposite sign then cancel each other.
+// reduction. Channels of opposite sign then cancel each other. A tensor of
+// which only the mean was saved has no known maximum, so that it exceeds any.
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -66,6 +69,14 @@ const ParameterSpec kParameters[] = {
                     "is used for inputs of a Keras model if it is smaller.",
      .minimum = 1.0,
      .maximum = 8.0},
+    {.name = "accepted_maximum",
+     .type = ParameterType::real,
+     .default_text = "0",
+     .description = "Images whose elements are all at most this far from 0 are "
+                    "accepted, whatever their mean: with 1, those between 0 "
+                    "and 1 or between -1 and 1.",
+     .minimum = 0.0,
+     .tuned_text = "1"},
     kStartStep,
     kEndStep,
     kPreset,
@@ -84,6 +95,7 @@ const Advice kAdvice[] = {
 struct Sum {
   std::uint64_t count = 0;
   double sum = 0;
+  double largest = 0;  // of the absolute values
 
   double mean() const { return sum / static_cast<double>(count); }
 };
@@ -93,6 +105,10 @@ struct Images {
   std::uint64_t samples = 0;
   std::vector<Sum> channels;
   StepId since;
+
+  double largest() const {
+    return std::ranges::max(channels, {}, &Sum::largest).largest;
+  }
 };
 
 struct Layout {
@@ -136,6 +152,7 @@ std::vector<Sum> sums_by_channel(const TensorView& view, const Layout& layout) {
       if (!std::isfinite(value)) continue;
       ++sums[channel].count;
       sums[channel].sum += value;
+      sums[channel].largest = std::max(sums[channel].largest, std::abs(value));
     }
   });
   return sums;
@@ -153,6 +170,7 @@ class CheckInputImages : public Rule {
       : threshold_mean_(parameters.real("threshold_mean")),
         threshold_samples_(static_cast<std::uint64_t>(
             parameters.integer("threshold_samples"))),
+        accepted_maximum_(parameters.real("accepted_maximum")),
         channel_(static_cast<std::size_t>(parameters.integer("channel"))) {
     selector_.regexes = parameters.text_list("regex");
     if (selector_.regexes == std::vector<std::string>{kGluonInput}) {
@@ -188,6 +206,7 @@ class CheckInputImages : public Rule {
       const Images& images = *added;
       if (images.samples < threshold_samples_) continue;
       count_judged();
+      if (images.largest() <= accepted_maximum_) continue;
       judge(images, evidence_of(*tensor, step.step), finding);
     }
     if (finding) {
@@ -243,6 +262,8 @@ class CheckInputImages : public Rule {
     for (std::size_t i = 0; i < sums.size(); ++i) {
       images.channels[i].count += sums[i].count;
       images.channels[i].sum += sums[i].sum;
+      images.channels[i].largest =
+          std::max(images.channels[i].largest, sums[i].largest);
     }
     images.samples += static_cast<std::uint64_t>(tensor.shape[0]);
     return &images;
@@ -274,12 +295,15 @@ class CheckInputImages : public Rule {
     SMD_TRY(const auto statistics, full_statistics(tensor));
     if (statistics) {
       const auto finite = static_cast<double>(statistics->finite());
-      sums.push_back({statistics->finite(), statistics->mean * finite});
+      sums.push_back(
+          {statistics->finite(), statistics->mean * finite,
+           std::max(std::abs(statistics->min), std::abs(statistics->max))});
       return sums;
     }
     const auto mean = saved_reduction(tensor, {Reduction::mean});
     if (!mean || !std::isfinite(*mean)) return sums;
-    sums.push_back({size, *mean * static_cast<double>(size)});
+    sums.push_back({size, *mean * static_cast<double>(size),
+                    std::numeric_limits<double>::infinity()});
     return sums;
   }
 
@@ -328,6 +352,7 @@ class CheckInputImages : public Rule {
 
   double threshold_mean_;
   std::uint64_t threshold_samples_;
+  double accepted_maximum_;
   std::size_t channel_;
   TensorSelector selector_;
   bool is_selected_by_user_ = true;
@@ -345,7 +370,8 @@ const RuleFactory kCheckInputImages = {
     .summary = "The input images of the model are not centered around 0.",
     .condition =
         "Fires when, after 'threshold_samples' images, the mean of a channel "
-        "over all of them is further from 0 than 'threshold_mean'.",
+        "over all of them is further from 0 than 'threshold_mean', unless no "
+        "element is further from 0 than 'accepted_maximum'.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<CheckInputImages>,

@@ -43,6 +43,36 @@ TEST(CheckInputImages, LetsAMeanPassThatIsAtTheThreshold) {
   EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
 }
 
+TEST(CheckInputImages, AcceptsImagesWithinTheAcceptedMaximum) {
+  const std::map<std::string, std::string> settings = {
+      {"threshold_samples", "2"},
+      {"threshold_mean", "0.2"},
+      {"accepted_maximum", "1"}};
+  const std::vector<float> bright = {1, 0.5, 1, 0.75, 1, 1, 0, 0.5};
+  RuleHarness accepting("CheckInputImages", settings);
+  EXPECT_FALSE(accepting.fires_at(images(0, bright)));
+  EXPECT_EQ(accepting.finish().status, RuleStatus::no_issues_found);
+
+  for (const float beyond : {1.25F, -1.25F}) {
+    std::vector<float> values = bright;
+    values[6] = beyond;
+    RuleHarness rule("CheckInputImages", settings);
+    EXPECT_TRUE(rule.fires_at(images(0, values))) << beyond;
+  }
+  EXPECT_TRUE(RuleHarness("CheckInputImages", {{"threshold_samples", "2"}})
+                  .fires_at(images(0, bright)))
+      << "by default none is accepted";
+}
+
+TEST(CheckInputImages, AcceptsNoImagesOfWhichOnlyTheMeanWasSaved) {
+  RuleHarness rule("CheckInputImages",
+                   {{"threshold_samples", "2"}, {"accepted_maximum", "1"}});
+  EXPECT_TRUE(
+      rule.fires_at(StepBuilder(0)
+                        .with_reductions(kImages, {{{Reduction::mean}, 0.5}})
+                        .of_shape({2, 1, 1, 2})));
+}
+
 TEST(CheckInputImages, TakesTheMeanOverAllImagesSoFar) {
   RuleHarness rule("CheckInputImages",
                    {{"threshold_samples", "4"}, {"threshold_mean", "0.9"}});
@@ -138,6 +168,7 @@ TEST(CheckInputImages, JudgesTheMeanOfAllChannelsWhereElementsWereNotKept) {
   statistics.count = 12;
   statistics.nan = 4;
   statistics.mean = 0.5;
+  statistics.max = 1;
   const std::vector<std::int64_t> shape = {2, 3, 1, 2};
   RuleHarness rule("CheckInputImages", {{"threshold_samples", "2"}});
   EXPECT_TRUE(rule.fires_at(
