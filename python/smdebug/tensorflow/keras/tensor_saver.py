@@ -40,8 +40,11 @@ class TensorSaver:
             self.skip(name, str(why))
 
     def skip(self, name: str, why: str) -> None:
-        """Logs once that a tensor is not saved, and lists it in no collection."""
-        self._sink.warn_once(f"tensor '{name}' is not saved: {why}", name)
+        """Logs that a tensor is not saved, once for its layer and the reason, and lists it in no
+        collection."""
+        layer = name.rpartition("/")[0]
+        subject, note = (f"{layer}: {why}", " (logged once per layer)") if layer else (name, "")
+        self._sink.warn_once(f"tensor '{name}' is not saved: {why}{note}", subject)
         self._session.tensor(name).leave_out(why)
 
     def skip_graph(self, why: str) -> None:
