@@ -49,9 +49,9 @@ class Result:
     """What `smdebug run` told of one training.
 
     `fired` and `advice` map rules to [global step, message]; `first` is the rule that the summary
-    names first; `lines` are those that smdebug printed. `is_named` if a rule fired that names the
-    cause, `is_named_first` if the summary begins with it. `before` and `after` are errors of the
-    model, None if they are no numbers.
+    names first; `lines` are those that smdebug printed. `is_named` if a rule fired, or gave advice,
+    that names the cause, `is_named_first` if the summary begins with it. `before` and `after` are
+    errors of the model, None if they are no numbers.
     """
 
     case: str
@@ -160,11 +160,10 @@ def run_under_smdebug(case, is_faulty):
             _add_verdict(result, json.loads(path.read_text()).get("verdict") or {})
     lines = done.stderr.splitlines()
     result.lines = sum(line.startswith(("smdebug: ", "  ")) for line in lines)
-    result.first = next(
-        (rule for rule in FOUND_LINE.findall(done.stderr) if rule in result.fired), None
-    )
+    told = result.fired | result.advice
+    result.first = next((rule for rule in FOUND_LINE.findall(done.stderr) if rule in told), None)
     if is_faulty:
-        result.is_named = not result.fired.keys().isdisjoint(case.rules_that_name_it)
+        result.is_named = not told.keys().isdisjoint(case.rules_that_name_it)
         result.is_named_first = result.first in case.rules_that_name_it
     return result
 
