@@ -155,15 +155,19 @@ def checked(command: str) -> str:
 
 
 def findings(summary: str) -> str:
-    """The outcome and the lines of the findings, without those that depend on the machine."""
+    """The outcome and the lines of the findings, without those that depend on the machine, and with
+    a column of titles that is as wide as they are without those."""
     outcome, *lines = summary.splitlines()
-    kept, is_finding = [outcome], False
+    kept, is_finding, column = [], False, 0
     for line in lines:
         title = line[2:].split(" ", 1)[0]
         is_finding = title in FINDING_TITLES or (not title and is_finding)
         if is_finding:
-            kept.append(wrapped(line))
-    return "\n".join(kept)
+            column = column or re.match(r"  \S+ +", line).end()
+            kept.append((title, line[column:]))
+    width = max((len(title) for title, _ in kept), default=0)
+    rows = [wrapped(f"  {title:{width}}  {text}") for title, text in kept]
+    return "\n".join([outcome, *rows])
 
 
 def wrapped(line: str) -> str:
