@@ -70,9 +70,13 @@ def test_a_watch_ends_with_the_text_of_the_run(tmp_path, fault):
 
     def rows(text):
         text = text[text.rindex("smdebug: ") :]
-        return [line for line in text.splitlines() if not line.startswith("  training ")]
+        rows = [" ".join(line.split()) for line in text.splitlines()]
+        return [row for row in rows if not row.startswith("training ")]
 
-    assert rows(launched.stderr) == rows(watched.stdout)
+    # `run` leaves out more of them, because it has printed more before.
+    short, whole = rows(launched.stderr), rows(watched.stdout)
+    assert len(short) >= 5
+    assert [row for row in whole if row in short] == short
     assert len(rows(watched.stdout)) < (12 if fault else 10)
 
 

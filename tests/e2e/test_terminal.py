@@ -107,9 +107,9 @@ def check_lines_of_run(said, tmp_path):
     assert said.count("recording to") == 1
     assert said.splitlines()[0].endswith(start), said
     statuses = [line for line in said.splitlines() if STATUS.search(line)]
-    # The first after 2 s, the second after 4 more.
-    assert 1 <= len(statuses) <= 3, said
-    assert "loss " in statuses[-1] and "steps/s" in statuses[-1]
+    # The first after 5 s, a second one after 25 s.
+    assert 1 <= len(statuses) <= 2, said
+    assert "loss " in statuses[-1]
     assert said.index(statuses[0]) < said.index("smdebug: nothing found")
 
 
@@ -173,6 +173,7 @@ def test_watch_rewrites_one_line_on_a_terminal_and_erases_it_at_the_end(growing_
     assert code == 0, said
     shown = [part for part in said.split(ERASE) if STATUS.search(part)]
     assert len(shown) > 5
+    assert re.search(r"step \d+, [\d.]+ steps/s, 1 rule", shown[-1])
     assert not any("\n" in part for part in shown), "each is written over the one before"
     assert said.rpartition(ERASE)[2].strip() == "", "nothing of it stays"
 
@@ -181,7 +182,7 @@ def test_watch_rewrites_one_line_on_a_terminal_and_erases_it_at_the_end(growing_
 def test_watch_prints_plain_lines_where_nothing_can_be_rewritten(
     growing_run, tmp_path, environment
 ):
-    said, code = on_terminal(watch_command(growing_run), **stop_after(5, tmp_path), **environment)
+    said, code = on_terminal(watch_command(growing_run), **stop_after(8, tmp_path), **environment)
     assert code == 0, said
     assert "\x1b" not in said and "\r" not in said
     statuses = [line for line in said.splitlines() if STATUS.search(line)]
