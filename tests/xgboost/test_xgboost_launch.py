@@ -80,8 +80,38 @@ print("[]")
 """
     )
     run(tmp_path, script)
-    facts = [each.facts.training_sets for each in read(tmp_path).facts()]
-    assert facts == [told or []]
+    (each,) = read(tmp_path).facts()
+    assert each.facts.training_sets == (told or [])
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "told"),
+    [
+        (
+            "{'eta': 0.25, 'max_depth': 3, 'lambda': 2, 'subsample': 0.5}",
+            "gbtree",
+            {"learning_rate": 0.25, "max_depth": 3, "reg_lambda": 2, "subsample": 0.5},
+        ),
+        ("{}", "gbtree", {"learning_rate": 0.3, "max_depth": 6, "reg_lambda": 1}),
+        (
+            "{'booster': 'dart', 'rate_drop': 0.125, 'learning_rate': 0.5}",
+            "dart",
+            {"learning_rate": 0.5, "rate_drop": 0.125},
+        ),
+        ("{'booster': 'gblinear', 'alpha': 0.5}", "gblinear", {"reg_alpha": 0.5}),
+    ],
+)
+def test_the_booster_is_told_with_its_settings(tmp_path, given, kind, told):
+    script = DATA + f"xgboost.train({given}, dtrain, 2, evals=[(dtrain, 'train')]); print([])"
+    run(tmp_path, script)
+    (each,) = read(tmp_path).facts()
+    (booster,) = each.facts.optimizers
+    (group,) = booster.groups
+    assert booster.kind == kind
+    assert {name: group.settings[name] for name in told} == pytest.approx(told)
+    assert ("max_depth" in group.settings) == (kind != "gblinear")
+    (loss,) = each.facts.losses
+    assert loss.kind == "reg:squarederror"
 
 
 @pytest.mark.parametrize(
@@ -98,11 +128,11 @@ def test_the_labels_of_a_classification_are_counted(tmp_path, given, is_told):
         DATA.replace("> 0.5", "> 0.9") + f"xgboost.train({given}, dtrain, 4); print(y.tolist())"
     )
     labels, _ = run(tmp_path, script)
-    facts = read(tmp_path).facts()
+    (each,) = read(tmp_path).facts()
+    (loss,) = each.facts.losses
+    assert (loss.input is not None) == is_told
     if not is_told:
-        assert facts == []
         return
-    (loss,) = facts[0].facts.losses
     targets = loss.input.targets
     counts = np.bincount(labels[:40])
     assert (targets.labels, targets.classes) == (40, 2)
@@ -113,7 +143,8 @@ def test_the_labels_of_a_classification_are_counted(tmp_path, given, is_told):
 def test_weighted_rows_are_not_counted(tmp_path):
     script = DATA + "dtrain.set_weight(1.0 + y[:40]); xgboost.train(params, dtrain, 4); print([])"
     run(tmp_path, script)
-    assert read(tmp_path).facts() == []
+    (each,) = read(tmp_path).facts()
+    assert [loss.input for loss in each.facts.losses] == [None]
 
 
 def test_a_script_that_imports_smdebug_before_xgboost_is_recorded(tmp_path):

@@ -18,15 +18,14 @@ import xgboost
 from xgboost import collective
 from xgboost.callback import CallbackContainer
 
-from smdebug import _core
 from smdebug.autostart import VARIABLE, complain_of
 from smdebug.hook_options import HookOptions
 from smdebug.launched_hook import make_hook
 from smdebug.log import get_logger
 from smdebug.save_config import SaveConfig
 from smdebug.xgboost import hyperparameters
+from smdebug.xgboost.booster_facts import booster_facts
 from smdebug.xgboost.hook import Hook
-from smdebug.xgboost.label_facts import label_facts
 from smdebug.xgboost.metric_series import MetricSeries
 
 _logger = get_logger()
@@ -75,9 +74,7 @@ class LaunchedHook(Hook):
         others = [matrix for matrix, _ in evals if matrix is not dtrain]
         # xgboost.sklearn evaluates the matrix of fit itself where eval_set has the same objects.
         same = [name for matrix, name in evals if matrix is dtrain and name != "train"]
-        losses = label_facts(model, dtrain)
-        if same or losses:
-            self._session.set_facts(_core.RunFacts(training_sets=same, losses=losses))
+        self._session.set_facts(booster_facts(model, dtrain, same))
         last = others[-1] if others else None
         if last is not None and self.most_predictions is not None:
             if last.num_row() * _outputs(model) > self.most_predictions:

@@ -1,0 +1,72 @@
+"""The facts of a training of trees: the booster with its settings, and the objective with the class
+labels that it is trained on. See include/smdebug/core/run_facts.h."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import xgboost
+from xgboost import collective
+
+from smdebug import _core
+from smdebug.array_summary import ArraySummary, labels_in
+from smdebug.xgboost import hyperparameters
+
+_CLASSIFICATIONS = ("binary:", "multi:")
+# The name of a setting, if XGBoost has another -> that of XGBoost.
+_SETTINGS = {
+    "learning_rate": "eta",
+    "max_depth": "max_depth",
+    "max_leaves": "max_leaves",
+    "min_child_weight": "min_child_weight",
+    "min_split_loss": "gamma",
+    "subsample": "subsample",
+    "colsample_bytree": "colsample_bytree",
+    "reg_lambda": "lambda",
+    "reg_alpha": "alpha",
+    "rate_drop": "rate_drop",
+}
+
+
+def booster_facts(
+    model: xgboost.Booster, dtrain: xgboost.DMatrix, training_sets: list[str]
+) -> _core.RunFacts:
+    """The facts of a training of `model` on `dtrain`. The booster stands where other frameworks
+    have the optimizer: it makes the updates, at its learning rate. `training_sets` are names of
+    evaluation sets that are `dtrain`."""
+    settings = hyperparameters.of_booster(model)
+    known = {ours: settings[key] for ours, key in _SETTINGS.items() if key in settings}
+    group = _core.OptimizerGroupFacts(
+        parameters=0,
+        settings={name: float(value) for name, value in known.items() if _is_number(value)},
+    )
+    objective = str(settings["objective"])
+    labels = _label_facts(settings, dtrain)
+    return _core.RunFacts(
+        optimizers=[_core.OptimizerFacts(str(settings.get("booster", "gbtree")), [group])],
+        losses=[_core.LossFacts(objective, objective, input=labels)],
+        training_sets=training_sets,
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float))
+
+
+def _label_facts(
+    settings: Mapping[str, Any], dtrain: xgboost.DMatrix
+) -> _core.LossInputFacts | None:
+    """The labels of a classification. None for other objectives, for one worker of several, which
+    has a part of the rows, and if weights of rows or classes may balance the classes."""
+    objective = str(settings["objective"])
+    is_weighted = settings.get("scale_pos_weight", 1) != 1 or dtrain.get_weight().size > 0
+    if not objective.startswith(_CLASSIFICATIONS) or is_weighted or collective.is_distributed():
+        return None
+    labels = labels_in(dtrain.get_label())
+    if labels is None:
+        return None
+    shape = [len(labels), max(1, int(settings.get("num_class", 1)))]
+    summary = ArraySummary()
+    summary.add_classes(labels, dtrain.get_label().dtype.name, [len(labels)])
+    return _core.LossInputFacts(objective, steps=0, shape=shape, targets=summary.facts())
