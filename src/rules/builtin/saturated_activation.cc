@@ -10,10 +10,14 @@
 // of its collection. A unit is an index behind the batch dimension, and active
 // in a sample if its input lies within the limits. Samples are counted within
 // the step, or over the last 10 steps if a step has one sample per unit. NaN is
-// not a sample.
+// not a sample. If the facts say that a loss is given the output of a tanh or
+// sigmoid, the last layer of that kind is not judged: it saturates where the
+// model is sure.
 
 #include <algorithm>
 #include <map>
+#include <ranges>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -122,16 +126,33 @@ class SaturatedActivation : public InactiveLayerRule {
         selectors_(std::move(selectors)),
         ranges_(ranges) {}
 
+  void on_facts(std::string_view, const RunFacts& facts) override {
+    for (const LossFacts& loss : facts.losses) {
+      if (!loss.input) continue;
+      if (loss.input->activation == "Tanh") before_loss_.insert(Function::tanh);
+      if (loss.input->activation == "Sigmoid")
+        before_loss_.insert(Function::sigmoid);
+    }
+  }
+
   RuleNeeds needs() const override {
     return {selectors_, RuleNeeds::Depth::values, 0,
             InactiveLayers::kSampledElements};
   }
 
   Outcome finish() override {
-    if (has_seen_layers() || unnamed_.empty()) {
-      return InactiveLayerRule::finish();
+    if (!has_seen_layers() && !unnamed_.empty()) {
+      return Error{Error::Code::not_found,
+                   "nothing to judge: " + unnamed_text()};
     }
-    return Error{Error::Code::not_found, "nothing to judge: " + unnamed_text()};
+    if (!has_seen_layers() && !left_out_.empty()) {
+      return Error{Error::Code::not_found,
+                   fmt::format("nothing to judge: {} is the input of the "
+                               "activation before the loss, which saturates "
+                               "where the model is sure",
+                               left_out_)};
+    }
+    return InactiveLayerRule::finish();
   }
 
   std::string not_judged() const override {
@@ -145,14 +166,32 @@ class SaturatedActivation : public InactiveLayerRule {
 
   std::vector<Input> inputs_of(const RuleStep& step) override {
     std::vector<Input> inputs;
-    for (const auto& [tensor, function] : functions_of(step)) {
+    const auto found = functions_of(step);
+    const std::set<const Observation*> last = before_the_loss(found);
+    for (const auto& [tensor, function] : found) {
       if (function == Function::none) {
         unnamed_ = tensor->name;
+      } else if (last.contains(tensor)) {
+        left_out_ = tensor->name;
       } else {
         inputs.push_back({tensor, &ranges_.of(function)});
       }
     }
     return inputs;
+  }
+
+  // Of each function whose output a loss is given, the last tensor of each
+  // worker: tensors are in the order of the forward pass.
+  std::set<const Observation*> before_the_loss(
+      const std::vector<std::pair<const Observation*, Function>>& found) const {
+    std::set<const Observation*> last;
+    std::set<std::pair<std::string_view, Function>> seen;
+    for (const auto& [tensor, function] : std::views::reverse(found)) {
+      if (before_loss_.contains(function) &&
+          seen.emplace(tensor->worker, function).second)
+        last.insert(tensor);
+    }
+    return last;
   }
 
   // Each selected tensor once, with the function in its name, or else in the
@@ -190,7 +229,9 @@ class SaturatedActivation : public InactiveLayerRule {
 
   std::vector<TensorSelector> selectors_;
   Ranges ranges_;
-  std::string unnamed_;  // a tensor whose function is not known
+  std::set<Function> before_loss_;
+  std::string unnamed_;   // a tensor whose function is not known
+  std::string left_out_;  // the input of an activation before the loss
 };
 
 Result<ActiveRange> range_of(const Parameters& parameters,

@@ -106,6 +106,47 @@ TEST(SaturatedActivation, SaysOfWhichTensorsTheLimitsAreNotKnown) {
               AllOf(HasSubstr("not judged"), HasSubstr("fc_input_0")));
 }
 
+RunFacts loss_given(const char* activation) {
+  RunFacts facts;
+  LossFacts& loss = facts.losses.emplace_back();
+  loss.tensor = "BCELoss_output_0";
+  loss.input.emplace().activation = activation;
+  return facts;
+}
+
+TEST(SaturatedActivation, LeavesOutTheActivationBeforeTheLoss) {
+  const auto both = [](int first, int last) {
+    StepBuilder step(6);
+    step.with_values("1.sigmoid_input_0", inputs(first, 50), {4, 4});
+    step.with_values("3.sigmoid_input_0", inputs(last, 50), {4, 4});
+    return step;
+  };
+  RuleHarness rule("SaturatedActivation");
+  rule.knows(loss_given("Sigmoid"), "worker_0");
+  EXPECT_FALSE(rule.fires_at(both(0, 4)));
+  EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
+
+  RuleHarness hidden("SaturatedActivation");
+  hidden.knows(loss_given("Sigmoid"), "worker_0");
+  EXPECT_TRUE(hidden.fires_at(both(4, 0)));
+
+  for (const char* activation : {"Linear", "Tanh"}) {
+    RuleHarness other("SaturatedActivation");
+    other.knows(loss_given(activation), "worker_0");
+    EXPECT_TRUE(other.fires_at(both(0, 4))) << activation;
+  }
+}
+
+TEST(SaturatedActivation, JudgesNothingIfItsOnlyActivationIsBeforeTheLoss) {
+  RuleHarness rule("SaturatedActivation");
+  rule.knows(loss_given("Sigmoid"), "worker_0");
+  EXPECT_FALSE(rule.fires_at(
+      StepBuilder(6).with_values("1.sigmoid_input_0", inputs(4, 50), {4, 4})));
+  EXPECT_THAT(rule.finish().message,
+              HasSubstr("1.sigmoid_input_0 is the input of the activation "
+                        "before the loss"));
+}
+
 TEST(SaturatedActivation, SaysWhatIsWrongAndWhatToTry) {
   RuleHarness rule("SaturatedActivation");
   rule.fires_at(StepBuilder(6)
