@@ -18,6 +18,8 @@ class ArraySummary(DataSummary):
         """Adds the numbers of a step, of which `data` are the first samples. `shape` is that of
         all."""
         self.begin_step(data.dtype.name, shape)
+        if data.ndim > 1 and data.size and np.issubdtype(data.dtype, np.integer):
+            self.add_range(int(data.min()), int(data.max()))
         if not np.issubdtype(data.dtype, np.floating) or not data.size:
             return
         features = data.shape[1] if data.ndim == 2 and data.shape[1] <= MOST_FEATURES else 1

@@ -79,6 +79,10 @@ class DataSummary:
         elif len(self._means) == len(means):
             self._merge(samples, means, variances, self._means, self._squares)
 
+    def add_range(self, low: int, high: int) -> None:
+        """Adds the smallest and the largest of the indices of a step."""
+        self._low, self._high = min(self._low, low), max(self._high, high)
+
     def add_labels(self, count_of: Mapping[int, int], ignored: int | None = None) -> None:
         """Adds the labels of a step: label -> how often it occurs. `ignored` does not count."""
         count_of = {label: count for label, count in count_of.items() if label != ignored}
@@ -103,8 +107,8 @@ class DataSummary:
             shape=self._shape,
             mean=mean,
             deviation=deviation,
-            low=None if mean is None else self._low,
-            high=None if mean is None else self._high,
+            low=None if math.isinf(self._low) else self._low,
+            high=None if math.isinf(self._high) else self._high,
             median_feature_deviation=median,
             largest_feature_deviation=largest,
             not_finite=self._not_finite,

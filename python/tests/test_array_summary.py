@@ -34,6 +34,15 @@ def test_arrays_and_tensors_of_the_same_numbers_have_the_same_facts(shape):
     assert (ours.median_feature_deviation is None) == (shape != (30, 5))
 
 
+def test_of_indices_in_arrays_and_tensors_the_range_is_known():
+    arrays, tensors = ArraySummary(), TensorSummary()
+    for step, rows in enumerate(([[4, 9]], [[2, 5], [6, 6]])):
+        arrays.add(np.array(rows), [len(rows), 2], step)
+        tensors.add(torch.tensor(rows), step)
+    for facts in (arrays.facts(), tensors.facts()):
+        assert (facts.low, facts.high, facts.mean) == (2, 9, None)
+
+
 def test_nan_and_infinity_are_dated_by_the_first_step():
     summary = ArraySummary()
     for step, last in enumerate([1.0, np.inf, np.nan]):

@@ -142,6 +142,19 @@ def test_the_order_of_labels_is_unknown_of_one_class_and_of_few_labels():
     assert label_order_of([0] * 9, [1] * 9, [2] * 7) is None
 
 
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8])
+def test_of_tokens_the_range_over_all_steps_is_known(dtype):
+    facts = summary_of(*(torch.tensor(rows, dtype=dtype) for rows in ([[3, 7], [5, 4]], [[9, 3]])))
+    assert (facts.low, facts.high) == (3, 9)
+    assert facts.mean is None and facts.deviation is None and facts.labels == 0
+
+
+def test_of_labels_truths_and_no_elements_no_range_is_known():
+    for data in (torch.tensor([1, 2]), torch.tensor([[True]]), torch.zeros(0, 4, dtype=torch.int64)):
+        facts = summary_of(data)
+        assert facts.low is None and facts.high is None
+
+
 def test_labels_per_pixel_are_not_counted():
     facts = summary_of(torch.zeros(4, 8, 8, dtype=torch.long))
     assert (facts.labels, facts.steps) == (0, 1)

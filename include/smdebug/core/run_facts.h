@@ -96,8 +96,8 @@ struct DataFacts {
   // Of floating-point data, in the measured steps without NaN and infinity.
   std::optional<double> mean;
   std::optional<double> deviation;  // the standard deviation
-  std::optional<double> low;        // the smallest element
-  std::optional<double> high;       // and the largest
+  // The smallest and the largest element, also of indices, such as tokens.
+  std::optional<double> low, high;
   // Of data with the shape (samples, features): the standard deviations of the
   // features that are not constant.
   std::optional<double> median_feature_deviation;

@@ -7,6 +7,8 @@ import torch
 
 from smdebug.data_summary import MOST_ELEMENTS, MOST_FEATURES, DataSummary
 
+_INDICES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+
 
 class TensorSummary(DataSummary):
     """Adds up tensors of several steps."""
@@ -18,6 +20,9 @@ class TensorSummary(DataSummary):
         with torch.no_grad():
             if data.is_floating_point():
                 self._add_tensor(_first_samples(data), step)
+            elif data.dim() > 1 and data.dtype in _INDICES and data.numel():
+                low, high = torch.aminmax(_first_samples(data))
+                self.add_range(int(low), int(high))
             elif data.dim() == 1 and not data.is_complex() and data.dtype is not torch.bool:
                 classes, counts = torch.unique(data[:MOST_ELEMENTS], return_counts=True)
                 self.add_labels(dict(zip(classes.tolist(), counts.tolist(), strict=True)), ignored)

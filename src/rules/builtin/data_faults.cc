@@ -105,6 +105,31 @@ std::optional<FoundFault> label_fault(const LossInputFacts& loss,
       ">="};
 }
 
+// Whether the targets of a binary cross entropy are all 0, or all 1, or those
+// of a classification of several places per sample are all of one class. Those
+// of adversaries are: each of their losses has its own, or each its optimizer.
+std::optional<FoundFault> equal_targets_fault(const LossInputFacts& loss,
+                                              const RunFacts& facts) {
+  const DataFacts& targets = *loss.targets;
+  const bool is_binary = loss.function.starts_with("binary");
+  const bool is_of_classes = loss.function == "cross_entropy" && !targets.mean;
+  const auto count =
+      static_cast<std::uint64_t>(element_count(targets.shape)) * targets.steps;
+  if ((!is_binary && !is_of_classes) || facts.losses.size() > 1 ||
+      facts.optimizers.size() > 1 || count < kFewestLabels || !targets.low ||
+      targets.low != targets.high)
+    return std::nullopt;
+  if (is_binary && *targets.low != 0 && *targets.low != 1) return std::nullopt;
+  return FoundFault{
+      is_binary ? DataFault::one_of_two_classes : DataFault::one_class,
+      fmt::format("all targets of {} are {:g}",
+                  count_text(targets.steps, "saved step"), *targets.low),
+      "different targets",
+      1,
+      2,
+      "<"};
+}
+
 // Whether the first layer scales the inputs itself, or may do so.
 bool is_scaled_by(std::string_view layer) {
   static constexpr std::string_view kScaling[] = {
@@ -131,12 +156,13 @@ std::optional<FoundFault> scale_fault(const DataFacts& data, DataFault fault,
       thresholds.largest};
 }
 
-// Whether the models receive numbers, and all of them are the same one. An
-// input of another kind, such as indices, may tell the samples apart.
+// Whether the models receive numbers or indices, and all of them are the same
+// one. An input whose elements are unknown may tell the samples apart.
 bool are_constant(const std::vector<DataFacts>& inputs) {
   return !inputs.empty() &&
          std::ranges::all_of(inputs, [](const DataFacts& input) {
-           return input.deviation && *input.deviation == 0;
+           return (input.deviation && *input.deviation == 0) ||
+                  (input.low && input.low == input.high);
          });
 }
 
@@ -148,9 +174,9 @@ bool is_regression(const LossInputFacts& loss) {
 FoundFault constant(const DataFacts& input) {
   return {DataFault::inputs_constant,
           fmt::format("every element of the inputs is {:.4g}, in {}",
-                      input.mean.value_or(0),
+                      input.low.value_or(input.mean.value_or(0)),
                       count_text(input.steps, "saved step")),
-          "standard deviation",
+          "range",
           0,
           0,
           "<="};
@@ -260,7 +286,7 @@ bool is_of_labels(DataFault fault) {
 }
 
 bool has_numbers(const DataFacts& data) {
-  return data.deviation || data.labels > 0;
+  return data.deviation || data.low || data.labels > 0;
 }
 
 bool has_unknown_scale(const DataFacts& input) {
@@ -286,11 +312,12 @@ std::optional<FoundFault> input_fault(const DataFacts& input,
 }
 
 std::optional<FoundFault> target_fault(const LossInputFacts& loss,
-                                       const std::vector<DataFacts>& inputs,
+                                       const RunFacts& facts,
                                        const DataThresholds& thresholds) {
   if (auto found = reveal_fault(loss)) return found;
   const DataFacts& targets = *loss.targets;
-  if (targets.labels > 0) return label_fault(loss, inputs);
+  if (targets.labels > 0) return label_fault(loss, facts.inputs);
+  if (auto found = equal_targets_fault(loss, facts)) return found;
   if (!is_regression(loss)) return std::nullopt;
   return scale_fault(targets, DataFault::targets_large, thresholds);
 }

@@ -63,9 +63,9 @@ std::optional<FoundFault> input_fault(const DataFacts& input,
                                       const RunFacts& facts,
                                       const DataThresholds& thresholds);
 
-// Judges targets that were measured in enough steps.
+// Judges the targets of a loss, which were measured in enough steps.
 std::optional<FoundFault> target_fault(const LossInputFacts& loss,
-                                       const std::vector<DataFacts>& inputs,
+                                       const RunFacts& facts,
                                        const DataThresholds& thresholds);
 
 // Whether an input has another scale in the evaluation than in the training.

@@ -265,9 +265,8 @@ class LabelsAndInputs : public FactsRule {
             loss.tensor, worker);
       }
       if (!is_measured(targets, has_all_rows(*loss.input))) continue;
-      if (auto found =
-              take(target_fault(*loss.input, facts.inputs, thresholds_),
-                   loss.tensor, worker)) {
+      if (auto found = take(target_fault(*loss.input, facts, thresholds_),
+                            loss.tensor, worker)) {
         return found;
       }
     }
@@ -339,7 +338,8 @@ const RuleFactory kLabelsAndInputs = {
         "a feature is more than "
         "'feature_ratio' times the median of all features, or if the mean or "
         "the standard deviation of inputs or of the targets of a regression "
-        "exceeds 'largest'.",
+        "exceeds 'largest', or if all targets of a binary cross entropy are 0, "
+        "or all are 1, and the training has no other loss.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<LabelsAndInputs>,

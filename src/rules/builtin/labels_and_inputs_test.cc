@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -263,6 +264,33 @@ TEST(LabelsAndInputs, FindsInputsOfOneNumber) {
             "Net_input_0: every element of the inputs is 0, in 10 saved steps");
 }
 
+TEST(LabelsAndInputs, FindsTokensThatAreAllTheSame) {
+  DataFacts tokens;
+  tokens.tensor = "Net_input_0";
+  tokens.dtype = "int64";
+  tokens.steps = 10;
+  tokens.shape = {32, 20};
+  tokens.low = tokens.high = 3;
+  EXPECT_EQ(verdict_on_input(tokens).message,
+            "Net_input_0: every element of the inputs is 3, in 10 saved steps");
+  tokens.low = 0;
+  EXPECT_EQ(verdict_on_input(tokens).status, RuleStatus::no_issues_found);
+}
+
+TEST(LabelsAndInputs, FindsPlacesThatAreAllOfOneClass) {
+  DataFacts places;
+  places.dtype = "int64";
+  places.steps = 10;
+  places.shape = {32, 20};
+  places.low = places.high = 3;
+  const Verdict verdict = verdict_on_labels(places);
+  EXPECT_EQ(verdict.severity, Severity::serious);
+  EXPECT_THAT(verdict.message,
+              HasSubstr("all targets of 10 saved steps are 3"));
+  places.high = 4;
+  EXPECT_EQ(verdict_on_labels(places).status, RuleStatus::no_issues_found);
+}
+
 // A mask of ones beside indices of words, and beside features.
 TEST(LabelsAndInputs, PassesAConstantInputBesideAnother) {
   DataFacts mask = standardized();
@@ -272,6 +300,8 @@ TEST(LabelsAndInputs, PassesAConstantInputBesideAnother) {
   DataFacts words = standardized();
   words.dtype = "int64";
   words.mean = words.deviation = {};
+  words.low = 0;
+  words.high = 99;
   words.median_feature_deviation = words.largest_feature_deviation = {};
   for (const DataFacts& other : {words, standardized()}) {
     RunFacts facts = facts_of_data(mask, classification(shuffled_labels()));
@@ -393,6 +423,46 @@ TEST(LabelsAndInputs, FindsLabelsOfOneClass) {
               HasSubstr("of one class of 2"));
   labels.labels = 99;
   EXPECT_EQ(verdict_on_labels(labels).status, RuleStatus::no_issues_found);
+}
+
+// The targets of a binary cross entropy, which are all `low` to `high`.
+LossInputFacts probabilities(double low, double high) {
+  LossInputFacts loss = regression((low + high) / 2, (high - low) / 2);
+  loss.function = "binary_cross_entropy_with_logits";
+  loss.targets->low = low;
+  loss.targets->high = high;
+  return loss;
+}
+
+TEST(LabelsAndInputs, AdvisesOnBinaryTargetsThatAreAllTheSame) {
+  for (const double value : {0.0, 1.0}) {
+    const Verdict verdict =
+        verdict_on(standardized(), probabilities(value, value));
+    EXPECT_EQ(verdict.severity, Severity::advice);
+    EXPECT_THAT(verdict.message,
+                HasSubstr(fmt::format("all targets of 10 saved steps are {:g}",
+                                      value)));
+  }
+  EXPECT_EQ(verdict_on(standardized(), probabilities(0, 1)).status,
+            RuleStatus::no_issues_found);
+  LossInputFacts few = probabilities(0, 0);
+  few.targets->shape = {9, 1};
+  EXPECT_EQ(verdict_on(standardized(), few).status,
+            RuleStatus::no_issues_found);
+}
+
+TEST(LabelsAndInputs, PassesTheTargetsOfAdversaries) {
+  RunFacts two_losses = facts_of_data(standardized(), probabilities(1, 1));
+  two_losses.losses.push_back(two_losses.losses[0]);
+  RunFacts two_optimizers = facts_of_data(standardized(), probabilities(1, 1));
+  two_optimizers.optimizers.resize(2);
+  for (const RunFacts& facts : {two_losses, two_optimizers}) {
+    RuleHarness rule("LabelsAndInputs");
+    rule.knows(facts, "worker_0");
+    for (Step step = 0; step < 60; step += 10)
+      EXPECT_FALSE(rule.fires_at(StepBuilder(step).with_scalar("Loss", 1)));
+    EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
+  }
 }
 
 TEST(LabelsAndInputs, AdvisesOnFeaturesOfDifferentScales) {
