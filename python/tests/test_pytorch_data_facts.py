@@ -150,7 +150,11 @@ def test_of_tokens_the_range_over_all_steps_is_known(dtype):
 
 
 def test_of_labels_truths_and_no_elements_no_range_is_known():
-    for data in (torch.tensor([1, 2]), torch.tensor([[True]]), torch.zeros(0, 4, dtype=torch.int64)):
+    for data in (
+        torch.tensor([1, 2]),
+        torch.tensor([[True]]),
+        torch.zeros(0, 4, dtype=torch.int64),
+    ):
         facts = summary_of(data)
         assert facts.low is None and facts.high is None
 

@@ -32,9 +32,9 @@ _SETTINGS = {
 def booster_facts(
     model: xgboost.Booster, dtrain: xgboost.DMatrix, training_sets: list[str]
 ) -> _core.RunFacts:
-    """The facts of a training of `model` on `dtrain`. The booster stands where other frameworks
-    have the optimizer: it makes the updates, at its learning rate. `training_sets` are names of
-    evaluation sets that are `dtrain`."""
+    """The facts of a training of `model` on `dtrain`. The booster takes the place of the
+    optimizer of other frameworks: it makes the updates, at its learning rate. `training_sets` are
+    names of evaluation sets that are `dtrain`."""
     settings = hyperparameters.of_booster(model)
     known = {ours: settings[key] for ours, key in _SETTINGS.items() if key in settings}
     group = _core.OptimizerGroupFacts(
