@@ -1,5 +1,6 @@
 """`TensorSaver`: saves the tensors of a Keras training, for every backend."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -7,6 +8,8 @@ from smdebug.array_values import NotTaken
 from smdebug.tensorflow.capture_sink import CaptureSink
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
 from smdebug.tensorflow.tensors import as_array
+
+_NUMBER = re.compile(r"_\d+$")
 
 
 class TensorSaver:
@@ -40,10 +43,10 @@ class TensorSaver:
             self.skip(name, str(why))
 
     def skip(self, name: str, why: str) -> None:
-        """Logs that a tensor is not saved, once for its layer and the reason, and lists it in no
-        collection."""
-        layer = name.rpartition("/")[0]
-        subject, note = (f"{layer}: {why}", " (logged once per layer)") if layer else (name, "")
+        """Logs that a tensor is not saved, of those that differ only in their number the first, and
+        lists it in no collection."""
+        subject = _NUMBER.sub("_", name)
+        note = "" if subject == name else " (logged only for the first number)"
         self._sink.warn_once(f"tensor '{name}' is not saved: {why}{note}", subject)
         self._session.tensor(name).leave_out(why)
 
