@@ -73,14 +73,14 @@ class DataSummary:
         own = (means.tobytes(), variances.tobytes())
         self._first = self._first or own
         self._repeats += self._means is not None and own == self._first
-        self._low, self._high = min(self._low, extremes[0]), max(self._high, extremes[1])
+        self.add_range(*extremes)
         if self._means is None or self._squares is None:
             self._samples, self._means, self._squares = samples, means, variances * samples
         elif len(self._means) == len(means):
             self._merge(samples, means, variances, self._means, self._squares)
 
-    def add_range(self, low: int, high: int) -> None:
-        """Adds the smallest and the largest of the indices of a step."""
+    def add_range(self, low: float, high: float) -> None:
+        """Adds the smallest and the largest element of a step, of numbers or of indices."""
         self._low, self._high = min(self._low, low), max(self._high, high)
 
     def add_labels(self, count_of: Mapping[int, int], ignored: int | None = None) -> None:
