@@ -36,6 +36,7 @@ class LossInput:
     values: str = ""  # "probabilities", "log_probabilities", "scores"
     ignored: float | None = None  # the share of labels that are ignored
     fractional: float | None = None  # the share of class labels that are no whole numbers
+    padding: tuple[float, int | None] | None = None  # of counted_padding.py
     are_outputs_equal: bool = False  # of samples whose targets differ
     outside: float | None = None  # the share of targets that the activation cannot give
     target_range: tuple[float, float] | None = None
@@ -72,6 +73,8 @@ class LossSummary:
             values=_same([each.values for each in inputs]),
             ignored=_least([each.ignored for each in inputs]),
             fractional=_largest([each.fractional for each in inputs]),
+            padding=_least([each.padding and each.padding[0] for each in inputs]),
+            padding_label=_label([each.padding and each.padding[1] for each in inputs]),
             equal_outputs=sum(each.are_outputs_equal for each in inputs),
             outside=_least([each.outside for each in inputs]),
             target_range=_hull(ranges),
@@ -89,6 +92,10 @@ def _shift(shifts: list[int | None]) -> int | None:
     """The shift that all steps have whose tokens are known."""
     known = set(shifts) - {None}
     return known.pop() if len(known) == 1 and NO_SHIFT not in known else None
+
+
+def _label(labels: list[int | None]) -> int | None:
+    return labels[0] if len(set(labels)) == 1 else None
 
 
 def _revealing(features: list[set[int] | None]) -> int | None:

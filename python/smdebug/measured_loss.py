@@ -21,6 +21,7 @@ from smdebug.array_summary import (
     share_fractional,
     share_outside,
 )
+from smdebug.counted_padding import counted_padding
 from smdebug.loss_summary import BINARY, ELEMENTWISE, RANGES, LossInput, LossSummary
 from smdebug.revealing_features import revealing_features
 from smdebug.token_shift import token_shift
@@ -141,6 +142,7 @@ def _measure_targets(
             measured.ignored = float((labels == kind.ignored_label).mean())
         measured.fractional = share_fractional(targets)
         measured.target_shift = token_shift(batch.inputs, targets, kind.ignored_label)
+        measured.padding = counted_padding(batch.inputs, targets, kind.ignored_label)
         measured.are_outputs_equal |= are_equal(rows, labels[: len(rows)])
         return
     samples = samples_of(targets)

@@ -43,14 +43,15 @@ def _shifts(inputs: Iterable[np.ndarray], targets: np.ndarray, ignored: int | No
     return {
         shift
         for tokens in inputs
-        for sequences, labels in _layouts(tokens, targets)
+        for sequences, labels in layouts(tokens, targets)
         for shift in _SHIFTS
         if _fits(sequences, labels, ignored, shift)
     }
 
 
-def _layouts(tokens: np.ndarray, targets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(tokens, targets), both of shape (samples, places), as far as their sizes agree."""
+def layouts(tokens: np.ndarray, targets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yields (tokens, targets), each of shape (samples, places), in which the sizes of both agree.
+    See token_shift() for the arguments; there may be one target less per sample than tokens."""
     if tokens.ndim == 1:
         tokens = tokens[np.newaxis]
     if tokens.ndim != 2:

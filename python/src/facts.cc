@@ -212,7 +212,9 @@ void bind_loss(nb::module_& m) {
              std::optional<double> outside, std::optional<Range> target_range,
              std::optional<std::uint64_t> target_shift,
              std::optional<DataFacts> targets, std::optional<double> fractional,
-             std::optional<std::uint64_t> revealing_feature) {
+             std::optional<std::uint64_t> revealing_feature,
+             std::optional<double> padding,
+             std::optional<std::int64_t> padding_label) {
             new (self) LossInputFacts{.function = std::move(function),
                                       .steps = steps,
                                       .shape = std::move(shape),
@@ -221,6 +223,8 @@ void bind_loss(nb::module_& m) {
                                       .values = std::move(values),
                                       .ignored = ignored,
                                       .fractional = fractional,
+                                      .padding = padding,
+                                      .padding_label = padding_label,
                                       .equal_outputs = equal_outputs,
                                       .outside = outside,
                                       .target_low = {},
@@ -239,7 +243,9 @@ void bind_loss(nb::module_& m) {
           "target_range"_a.none() = nb::none(),
           "target_shift"_a.none() = nb::none(), "targets"_a.none() = nb::none(),
           "fractional"_a.none() = nb::none(),
-          "revealing_feature"_a.none() = nb::none())
+          "revealing_feature"_a.none() = nb::none(),
+          "padding"_a.none() = nb::none(),
+          "padding_label"_a.none() = nb::none())
       .def_ro("function", &LossInputFacts::function)
       .def_ro("steps", &LossInputFacts::steps)
       .def_ro("shape", &LossInputFacts::shape)
@@ -248,6 +254,8 @@ void bind_loss(nb::module_& m) {
       .def_ro("values", &LossInputFacts::values)
       .def_ro("ignored", &LossInputFacts::ignored)
       .def_ro("fractional", &LossInputFacts::fractional)
+      .def_ro("padding", &LossInputFacts::padding)
+      .def_ro("padding_label", &LossInputFacts::padding_label)
       .def_ro("equal_outputs", &LossInputFacts::equal_outputs)
       .def_ro("outside", &LossInputFacts::outside)
       .def_prop_ro("target_range",
@@ -318,6 +326,8 @@ void bind_loop(nb::module_& m) {
              std::vector<SchedulerFacts> schedulers,
              std::uint64_t scaled_clippings,
              std::optional<double> scaled_clipping_limit,
+             std::optional<double> gradient_norm_limit,
+             std::optional<double> gradient_value_limit,
              bool log_hides_not_finite,
              std::optional<OperationFacts> not_finite_by,
              std::optional<std::uint64_t> short_lived_optimizers,
@@ -328,6 +338,8 @@ void bind_loop(nb::module_& m) {
                                  std::move(schedulers),
                                  scaled_clippings,
                                  scaled_clipping_limit,
+                                 gradient_norm_limit,
+                                 gradient_value_limit,
                                  log_hides_not_finite,
                                  std::move(not_finite_by),
                                  short_lived_optimizers,
@@ -339,6 +351,8 @@ void bind_loop(nb::module_& m) {
           "schedulers"_a = std::vector<SchedulerFacts>(),
           "scaled_clippings"_a = 0,
           "scaled_clipping_limit"_a.none() = nb::none(),
+          "gradient_norm_limit"_a.none() = nb::none(),
+          "gradient_value_limit"_a.none() = nb::none(),
           "log_hides_not_finite"_a = false,
           "not_finite_by"_a.none() = nb::none(),
           "short_lived_optimizers"_a.none() = nb::none(),
@@ -349,6 +363,8 @@ void bind_loop(nb::module_& m) {
       .def_ro("schedulers", &LoopFacts::schedulers)
       .def_ro("scaled_clippings", &LoopFacts::scaled_clippings)
       .def_ro("scaled_clipping_limit", &LoopFacts::scaled_clipping_limit)
+      .def_ro("gradient_norm_limit", &LoopFacts::gradient_norm_limit)
+      .def_ro("gradient_value_limit", &LoopFacts::gradient_value_limit)
       .def_ro("log_hides_not_finite", &LoopFacts::log_hides_not_finite)
       .def_ro("not_finite_by", &LoopFacts::not_finite_by)
       .def_ro("short_lived_optimizers", &LoopFacts::short_lived_optimizers)

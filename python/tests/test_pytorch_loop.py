@@ -96,6 +96,44 @@ def test_gradients_clipped_with_their_scale_are_counted(tmp_path, out_dir, unsca
     assert loop.autocast_dtype == "bfloat16"
 
 
+CLIPPED = """
+import torch
+from torch.nn.utils import clip_grad_norm_
+model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Linear(8, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(12):
+    optimizer.zero_grad()
+    model(torch.randn(6, 4)).square().mean().backward()
+    {clipping}
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("clipping", "norm", "value"),
+    [
+        ("clip_grad_norm_(model.parameters(), 0.25)", 0.25, None),
+        ("clip_grad_norm_(model.parameters(), max_norm=2)", 2, None),
+        ("torch.nn.utils.clip_grad_value_(model.parameters(), clip_value=0.5)", None, 0.5),
+        ("pass", None, None),
+        ("clip_grad_norm_(model.parameters(), 1 + step)", None, None),
+        ("clip_grad_norm_(model[1].parameters(), 0.25)", None, None),
+        ("[clip_grad_norm_(each, 0.25) for each in model.parameters()]", None, None),
+    ],
+)
+def test_the_limit_that_all_updates_have_in_common_is_told(
+    tmp_path, out_dir, clipping, norm, value
+):
+    run(tmp_path, out_dir, CLIPPED.format(clipping=clipping))
+    loop = loop_of(out_dir)
+    assert (loop.gradient_norm_limit, loop.gradient_value_limit) == (norm, value)
+
+
+def test_a_limit_of_gradients_of_mixed_precision_is_unknown(tmp_path, out_dir):
+    run(tmp_path, out_dir, SCALED + "[step(i) for i in range(5)]")
+    assert loop_of(out_dir).gradient_norm_limit is None
+
+
 def test_schedulers_are_described_with_their_steps_and_updates(tmp_path, out_dir):
     script = """
     import torch

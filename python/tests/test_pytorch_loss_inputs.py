@@ -1,6 +1,7 @@
 """What losses are given: the facts that LossInput judges, from the graph of the loss."""
 
 import copy
+import functools
 
 import pytest
 
@@ -479,8 +480,17 @@ class Letters(nn.Module):
         return functional.cross_entropy(scores.reshape(-1, 30), targets.reshape(-1))
 
 
+def batch():
+    return torch.randint(30, (6, 22))
+
+
 def shift_seen(out_dir, loss_of, hook_class=LaunchedHook):
     """The shift of the targets in a training whose loss is `loss_of(model, tokens)`."""
+    return loss_of_tokens(out_dir, loss_of, hook_class=hook_class).input.target_shift
+
+
+def loss_of_tokens(out_dir, loss_of, tokens_of=batch, hook_class=LaunchedHook):
+    """The facts of the loss of a training whose loss is `loss_of(model, tokens)`."""
     torch.manual_seed(3)
     model = Letters()
     hook = hook_class(out_dir, save_config=smd.SaveConfig(save_interval=1))
@@ -488,14 +498,14 @@ def shift_seen(out_dir, loss_of, hook_class=LaunchedHook):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(4):
         optimizer.zero_grad()
-        loss = loss_of(model, torch.randint(30, (6, 22)))
+        loss = loss_of(model, tokens_of())
         if isinstance(hook, LaunchedHook):
             hook.backward_began("loss", loss, loss)
         loss.backward()
         optimizer.step()
     hook.close()
     (told,) = read(out_dir).facts()[-1].facts.losses
-    return told.input.target_shift
+    return told
 
 
 @pytest.mark.parametrize("shift", [0, 1, 2])
@@ -516,6 +526,78 @@ def test_labels_of_tokens_have_no_shift(out_dir):
         return model(tokens, (tokens * 7 + tokens.roll(3, 1)) % 30)
 
     assert shift_seen(out_dir, loss_of) is None
+
+
+def padded_batch():
+    """Tokens from 1 on, filled with 0 behind 4, 7, ... and 19 places: 63 of 132."""
+    tokens = torch.randint(1, 30, (6, 22))
+    places = torch.arange(22)
+    return torch.where(places < torch.arange(4, 22, 3)[:, None], tokens, 0)
+
+
+@pytest.mark.parametrize(
+    ("ignored", "share", "label"), [(-100, 63 / 132, 0), (0, 0, None), (7, None, 0)]
+)
+def test_padding_that_a_loss_counts_is_told(out_dir, ignored, share, label):
+    def loss_of(model, tokens):
+        return functional.cross_entropy(model(tokens).mT, tokens, ignore_index=ignored)
+
+    given = loss_of_tokens(out_dir, loss_of, padded_batch).input
+    assert given.padding_label == label
+    assert given.padding == pytest.approx(share) if share is not None else given.padding > 63 / 132
+
+
+@pytest.mark.parametrize(
+    "options", [{"reduction": "none"}, {"weight": torch.tensor([0.0] + [1.0] * 29)}]
+)
+def test_padding_that_a_mask_or_a_weight_may_hide_is_unknown(out_dir, options):
+    def loss_of(model, tokens):
+        return functional.cross_entropy(model(tokens).mT, tokens, **options).mean()
+
+    assert loss_of_tokens(out_dir, loss_of, padded_batch).input.padding is None
+
+
+def test_tokens_without_padding_have_none(out_dir):
+    def loss_of(model, tokens):
+        return functional.cross_entropy(model(tokens).mT, tokens)
+
+    assert loss_of_tokens(out_dir, loss_of).input.padding == 0
+
+
+@pytest.mark.parametrize(
+    ("shares", "seen"),
+    [
+        ([(0.4, 0), (0.3, 0)], (0.3, 0)),
+        ([(0.4, 0), (0.3, 1)], (0.3, None)),
+        ([(0.4, 0), None], (None, None)),
+        ([(0.4, 0), (0.0, None)], (0, None)),
+    ],
+)
+def test_padding_counts_as_far_as_all_steps_have_it(shares, seen):
+    summary = LossSummary("cross_entropy")
+    for padding in shares:
+        summary.add(LossInput([6, 30], padding=padding))
+    told = summary.facts(None)
+    assert (told.padding, told.padding_label) == seen
+
+
+@pytest.mark.parametrize("is_module", [True, False])
+@pytest.mark.parametrize(
+    ("after", "reduction"),
+    [(lambda loss: loss, "sum"), (lambda loss: loss / 6, "scaled_sum"),
+     (lambda loss: loss + 1, "scaled_sum")],
+)
+def test_a_sum_that_is_only_a_part_of_what_is_minimized_is_told(
+    out_dir, is_module, after, reduction
+):
+    criterion = nn.CrossEntropyLoss(reduction="sum")
+    if not is_module:
+        criterion = functools.partial(functional.cross_entropy, reduction="sum")
+
+    def loss_of(model, tokens):
+        return after(criterion(model(tokens).mT, tokens))
+
+    assert loss_of_tokens(out_dir, loss_of).reduction == reduction
 
 
 def test_tokens_given_by_name_are_seen(out_dir):

@@ -110,6 +110,8 @@ Json to_json(const LossInputFacts& input) {
       {"values", text_or_null(input.values)},
       {"ignored", number_or_null(input.ignored)},
       {"fractional", number_or_null(input.fractional)},
+      {"padding", number_or_null(input.padding)},
+      {"padding_label", Json(input.padding_label)},
       {"equal_outputs", input.equal_outputs},
       {"outside", number_or_null(input.outside)},
       {"target_low", number_or_null(input.target_low)},
@@ -162,6 +164,8 @@ Json to_json(const LoopFacts& loop) {
       {"schedulers", list_json(loop.schedulers)},
       {"scaled_clippings", loop.scaled_clippings},
       {"scaled_clipping_limit", number_or_null(loop.scaled_clipping_limit)},
+      {"gradient_norm_limit", number_or_null(loop.gradient_norm_limit)},
+      {"gradient_value_limit", number_or_null(loop.gradient_value_limit)},
       {"log_hides_not_finite", loop.log_hides_not_finite},
       {"not_finite_by", operation_json(loop.not_finite_by)},
       {"short_lived_optimizers", Json(loop.short_lived_optimizers)},
@@ -353,6 +357,10 @@ Status parse_into(const Json& json, LossInputFacts& input) {
   SMD_TRY(input.values, optional_text_at(json, "values"));
   SMD_TRY(input.ignored, share_at(json, "ignored"));
   SMD_TRY(input.fractional, share_at(json, "fractional"));
+  SMD_TRY(input.padding, share_at(json, "padding"));
+  if (is_given(json, "padding_label")) {
+    SMD_TRY(input.padding_label, json.int_at("padding_label"));
+  }
   SMD_TRY(input.equal_outputs, count_at(json, "equal_outputs"));
   if (input.equal_outputs > input.steps) return out_of_range("equal_outputs");
   SMD_TRY(input.outside, share_at(json, "outside"));
@@ -410,6 +418,10 @@ Status parse_into(const Json& json, LoopFacts& loop) {
   SMD_TRY(loop.scaled_clippings, count_at(json, "scaled_clippings"));
   SMD_TRY(loop.scaled_clipping_limit,
           optional_number_at(json, "scaled_clipping_limit"));
+  SMD_TRY(loop.gradient_norm_limit,
+          optional_number_at(json, "gradient_norm_limit"));
+  SMD_TRY(loop.gradient_value_limit,
+          optional_number_at(json, "gradient_value_limit"));
   SMD_TRY(loop.log_hides_not_finite, json.bool_at("log_hides_not_finite"));
   if (is_given(json, "not_finite_by")) {
     Status parsed =

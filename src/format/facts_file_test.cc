@@ -51,6 +51,8 @@ RunFacts facts_of_all_kinds() {
   input.target_high = 3;
   input.target_shift = 2;
   input.revealing_feature = 5;
+  input.padding = 0.375;
+  input.padding_label = -1;
   DataFacts& labels = input.targets.emplace();
   labels.dtype = "int64";
   labels.steps = 10;
@@ -89,6 +91,8 @@ RunFacts facts_of_all_kinds() {
                            {"LambdaLR", std::nullopt, 1, 0, {}}};
   facts.loop.scaled_clippings = 9;
   facts.loop.scaled_clipping_limit = 1.5;
+  facts.loop.gradient_norm_limit = 0.5;
+  facts.loop.gradient_value_limit = 0.25;
   facts.loop.log_hides_not_finite = true;
   facts.loop.not_finite_by = {"log of 0", 7, 3, 320};
   facts.loop.short_lived_optimizers = 12;

@@ -47,6 +47,8 @@ constexpr Kinds kUndefined = {"log of", "division by 0", "undefined power",
                               "overflow of", "mean of no"};
 constexpr Kinds kWrongSign = {"the wrong sign"};
 constexpr Kinds kHighStart = {"far above a guess"};
+constexpr Kinds kStatisticsNotFinite = {
+    "running statistics that are not finite"};
 constexpr Kinds kFixedStatistics = {"running statistics that do not change"};
 constexpr Kinds kWholeModel = {"the whole model"};
 constexpr Kinds kTrainingMode = {"an evaluation in training mode"};
@@ -62,21 +64,27 @@ constexpr Kinds kMispredicted = {"a class is mispredicted"};
 constexpr Kinds kLargerClass = {"a class is larger"};
 constexpr Kinds kRareClass = {"a rare class"};
 
-constexpr Findings kOperationFindings = {{"ExplodingTensor"},
-                                         {"LossNotDecreasing", kLossNotFinite},
-                                         {"MixedPrecision", kHidden}};
+constexpr Findings kOperationFindings = {
+    {"ExplodingTensor"},
+    {"NormalizationTrouble", kStatisticsNotFinite},
+    {"LossNotDecreasing", kLossNotFinite},
+    {"MixedPrecision", kHidden}};
 constexpr Effects kNotFiniteNumbers = {"numbers that are not finite",
                                        kOperationFindings};
 
-constexpr Findings kNotFiniteFindings = {{"ExplodingTensor"},
-                                         {"LossNotDecreasing", kLossNotFinite},
-                                         {"LossInput", kUndefined},
-                                         {"MixedPrecision", kHidden}};
+constexpr Findings kNotFiniteFindings = {
+    {"ExplodingTensor"},
+    {"NormalizationTrouble", kStatisticsNotFinite},
+    {"LossNotDecreasing", kLossNotFinite},
+    {"LossInput", kUndefined},
+    {"MixedPrecision", kHidden}};
 constexpr Effects kNotFinite = {"numbers that are not finite",
                                 kNotFiniteFindings};
 
 constexpr Findings kLossNotFiniteFindings = {
-    {"LossNotDecreasing", kLossNotFinite}, {"MixedPrecision", kHidden}};
+    {"LossNotDecreasing", kLossNotFinite},
+    {"NormalizationTrouble", kStatisticsNotFinite},
+    {"MixedPrecision", kHidden}};
 constexpr Effects kNotFiniteLoss = {"a loss that is not finite",
                                     kLossNotFiniteFindings};
 

@@ -130,6 +130,9 @@ std::string input_text(const LossInputFacts& input) {
   if (input.fractional.value_or(0) > 0)
     text += fmt::format(", {:.3g} % of them no whole numbers",
                         100 * *input.fractional);
+  if (input.padding.value_or(0) > 0)
+    text += fmt::format(", {:.3g} % of them padding that counts",
+                        100 * *input.padding);
   return text;
 }
 
@@ -227,6 +230,14 @@ std::string loop_text(const LoopFacts& loop) {
     text +=
         "clipping: some gradients were clipped while they carried the scale of "
         "a gradient scaler\n";
+  }
+  if (loop.gradient_norm_limit) {
+    text += fmt::format("clipping: gradients to a norm of {:.4g}\n",
+                        *loop.gradient_norm_limit);
+  }
+  if (loop.gradient_value_limit) {
+    text += fmt::format("clipping: elements of gradients to {:.4g}\n",
+                        *loop.gradient_value_limit);
   }
   if (loop.log_hides_not_finite) {
     text += "log: the trainer leaves out losses that are NaN or infinite\n";

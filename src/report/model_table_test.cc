@@ -111,6 +111,8 @@ TEST(ModelTable, ListsSchedulersAndWhatTheLoopDoes) {
                          {"LambdaLR", std::nullopt, 1, 0, {}}};
   net.loop.autocast_dtype = "bfloat16";
   net.loop.scaled_clippings = 3;
+  net.loop.gradient_norm_limit = 0.5;
+  net.loop.gradient_value_limit = 0.25;
   net.loop.log_hides_not_finite = true;
   net.loop.short_lived_optimizers = 10;
   net.loop.layers_outside = {"Linear", "Conv2d"};
@@ -126,6 +128,8 @@ TEST(ModelTable, ListsSchedulersAndWhatTheLoopDoes) {
                 "autocast: bfloat16\n"
                 "clipping: some gradients were clipped while they carried the "
                 "scale of a gradient scaler\n"
+                "clipping: gradients to a norm of 0.5\n"
+                "clipping: elements of gradients to 0.25\n"
                 "log: the trainer leaves out losses that are NaN or "
                 "infinite\n"
                 "optimizers: 10 replaced after at most two updates\n"

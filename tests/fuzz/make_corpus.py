@@ -328,6 +328,8 @@ def loop(**changes) -> dict:
         "scaled_clipping_limit": 1,
         "log_hides_not_finite": True,
         "data_passes": 3,
+        "gradient_norm_limit": 0.5,
+        "gradient_value_limit": "inf",
     } | changes
 
 
@@ -345,6 +347,8 @@ def facts_of_loss(**changes) -> dict:
         "target_low": -1.5,
         "target_high": "inf",
         "target_shift": 1,
+        "padding": 0.25,
+        "padding_label": 0,
         "revealing_feature": None,
     }
     return facts(losses=[facts()["losses"][0] | {"input": given | changes}])

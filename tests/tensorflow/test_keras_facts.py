@@ -552,3 +552,17 @@ def test_the_shift_of_targets_against_the_tokens_is_told(out_dir, shift):
     model.compile("sgd", "sparse_categorical_crossentropy")
     (told,) = fitted(out_dir, model, tokens[:, :12], tokens[:, shift : 12 + shift]).losses
     assert told.input.target_shift == shift
+    assert told.input.padding == 0
+
+
+@pytest.mark.parametrize("masks", [False, True])
+def test_padding_that_the_loss_counts_is_told(out_dir, masks):
+    tokens = random().integers(1, 9, (8, 14))[np.arange(ROWS) % 8]
+    tokens[np.arange(14) >= np.arange(14, 0, -2)[np.arange(ROWS) % 7, None]] = 0
+    embedding = L.Embedding(9, 4, mask_zero=masks)
+    model = keras.Sequential([keras.Input((14,)), embedding, L.Dense(9, "softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    (told,) = fitted(out_dir, model, tokens, tokens).losses
+    # Of each sample, 0, 2, ... or 12 of 14 places are padding.
+    assert told.input.padding is None if masks else 0.3 < told.input.padding < 0.5
+    assert told.input.padding_label == (None if masks else 0)

@@ -140,6 +140,10 @@ struct LossInputFacts {
   std::optional<double> ignored;  // the smallest share of ignored labels
   // The largest share of class labels that are no whole numbers.
   std::optional<double> fractional = {};
+  // The smallest share of the targets that count although they belong to the
+  // padding of sequences of tokens, and the label that they have.
+  std::optional<double> padding = {};
+  std::optional<std::int64_t> padding_label = {};
   // Steps in which samples with different targets had the same output.
   std::uint64_t equal_outputs = 0;
   // The smallest share of targets that the activation cannot give.
@@ -162,7 +166,8 @@ struct LossFacts {
   std::string tensor;  // "CrossEntropyLoss_output_0"
   std::string kind;    // "CrossEntropyLoss"; of a function "cross_entropy"
   // "mean", "weighted_mean" (Keras), "half_mean" (L2Loss of MXNet),
-  // "scaled_mean" (by another factor), "sum", "none"; empty: unknown.
+  // "scaled_mean" (by another factor), "sum", "scaled_sum" (times a factor, or
+  // with other terms), "none"; empty: unknown.
   std::string reduction;
   std::optional<std::int64_t> ignored_label;
   std::optional<LossInputFacts> input;  // none: not measured
@@ -205,6 +210,11 @@ struct LoopFacts {
   // gradient scaler, and the limit of the last one.
   std::uint64_t scaled_clippings = 0;
   std::optional<double> scaled_clipping_limit;
+  // The largest norm of all gradients together, and the largest element of a
+  // gradient, that a clipping leaves before each update. None: there is no such
+  // clipping, or its limit changes, or a gradient scaler acts.
+  std::optional<double> gradient_norm_limit = {};
+  std::optional<double> gradient_value_limit = {};
   // Whether the trainer leaves losses that are not finite out of its log.
   bool log_hides_not_finite = false;
   std::optional<OperationFacts> not_finite_by = {};  // none: unknown

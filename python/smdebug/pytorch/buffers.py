@@ -1,4 +1,5 @@
-"""The buffers of one root, such as the running mean of a BatchNorm: collection `buffers`."""
+"""The buffers of one root, such as the running mean of a BatchNorm: collection `buffers`, and what
+the rule NormalizationTrouble selects of them."""
 
 from __future__ import annotations
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from smdebug._core import Session
 
 
+_COLLECTIONS = ("buffers", "rule_NormalizationTrouble")
+
+
 class RootBuffers:
     """Saves the buffers of a root at the beginning of a step, as `buffer/<root>_<path>`."""
 
@@ -25,8 +29,8 @@ class RootBuffers:
         self._is_saved = False
 
     def follow_plan(self) -> None:
-        """Checks whether the current plan saves the collection."""
-        self._is_saved = self._session.saves("buffers")
+        """Checks whether the current plan saves one of the collections."""
+        self._is_saved = any(map(self._session.saves, _COLLECTIONS))
 
     def put(self) -> None:
         """Saves the values that are due. Lists the buffers in each step, because a model may add,

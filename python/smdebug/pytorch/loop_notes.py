@@ -17,6 +17,7 @@ from smdebug import _core
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
 from smdebug.pytorch.bad_operations import operation_of
+from smdebug.pytorch.gradient_limits import GradientLimits
 from smdebug.pytorch.plain_tensors import can_read
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class LoopNotes:
         self._data_passes: int | None = None  # none was seen
         self._clippings = 0
         self._limit: float | None = None
+        self._gradient_limits = GradientLimits()
         self._hides_nan: bool | None = None
         self._not_finite_by: _core.OperationFacts | None = None
         self._is_off = False
@@ -70,6 +72,8 @@ class LoopNotes:
             schedulers=[each.facts(optimizers, self._updates) for each in self._schedulers],
             scaled_clippings=self._clippings,
             scaled_clipping_limit=self._limit,
+            gradient_norm_limit=self._gradient_limits.norm,
+            gradient_value_limit=self._gradient_limits.value,
             log_hides_not_finite=bool(self._hides_nan),
             not_finite_by=self._not_finite_by,
             short_lived_optimizers=self._reported_short_lived(),
@@ -129,6 +133,7 @@ class LoopNotes:
         if self._is_off:
             return
         try:
+            self.version += self._gradient_limits.note_update(optimizer)
             updates = self._updates.get(optimizer, 0)
             self._updates[optimizer] = updates + 1
             if updates == 0:
@@ -177,6 +182,16 @@ class LoopNotes:
         if torch.is_grad_enabled() and _batches_in(loader) != 1:
             self._data_passes += 1
             self.version += self._data_passes in _REPORTED_AFTER
+
+    def note_clipping(self, is_of_norm: bool, parameters: int, limit: Any) -> None:
+        """Notes that the gradients of some parameters are clipped to a limit of their norm, or of
+        their elements."""
+        self._gradient_limits.note_clipping(is_of_norm, parameters, limit)
+
+    def note_scaler(self) -> None:
+        """Notes that a gradient scaler acts: gradients of one step carry its scale, and limits are
+        those of gradients without it."""
+        self.version += self._gradient_limits.give_up()
 
     def note_scaled_clipping(self, limit: float | None) -> None:
         """Notes an update whose gradients were clipped while they carried the scale of a gradient

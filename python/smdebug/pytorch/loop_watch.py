@@ -7,11 +7,11 @@ These functions of torch are replaced while a launched hook is open, and restore
 | torch.amp.GradScaler.update | the scale, and whether an update is skipped | no such series |
 | torch.amp.GradScaler.unscale_ | clipped before or after it | such clipping is not found |
 | clip_grad._clip_grads_with_norm_ | what `clip_grad_norm_` calls | `clip_grad_norm_` itself |
-| torch.nn.utils.clip_grad_value_ | clipping | such clipping is not found |
+| torch.nn.utils.clip_grad_value_ | clipping, and its limit | such clipping is not found |
 | LRScheduler.step, and of its subclasses | how often they step | no facts of schedulers |
 | DataLoader.__iter__ | passes over the data | that each step begins one is not found |
 
-Where no gradient scaler acts, a clipping costs one check more. Nothing here waits for a device.
+Nothing here waits for a device.
 """
 
 from __future__ import annotations
@@ -59,11 +59,9 @@ class LoopWatch:
         scaler = torch.amp.GradScaler
         self._replaced.replace(scaler, "update", self._watched_update(scaler.update))
         self._replaced.replace(scaler, "unscale_", self._watched_unscale(scaler.unscale_))
-        for owners, name in (
-            norm_clippers(),
-            ((torch.nn.utils, torch.nn.utils.clip_grad), "clip_grad_value_"),
-        ):
-            ours = self._watched_clip(getattr(owners[0], name))
+        of_value = (torch.nn.utils, torch.nn.utils.clip_grad), "clip_grad_value_"
+        for is_of_norm, (owners, name) in ((True, norm_clippers()), (False, of_value)):
+            ours = self._watched_clip(getattr(owners[0], name), is_of_norm)
             for owner in owners:
                 self._replaced.replace(owner, name, ours)
         for kind in _with_subclasses(LRScheduler):
@@ -104,13 +102,15 @@ class LoopWatch:
 
         return watched
 
-    def _watched_clip(self, clip: Any) -> Any:
+    def _watched_clip(self, clip: Any, is_of_norm: bool) -> Any:
         @functools.wraps(clip)
         def watched(*args: Any, **kwargs: Any) -> Any:
-            if self._has_scaler and not is_compiling():
-                if args and not isinstance(args[0], (list, tuple, torch.Tensor)):
+            if args and not is_compiling():
+                if not isinstance(args[0], (list, tuple, torch.Tensor)):
                     args = (list(args[0]), *args[1:])  # it may be readable only once
-                self._isolated(self._note_clipping, args)
+                named = kwargs.get("max_norm", kwargs.get("clip_value"))
+                limit = args[1] if len(args) > 1 else named
+                self._isolated(self._note_clipping, (is_of_norm, args[0], limit))
             return clip(*args, **kwargs)
 
         return watched
@@ -141,6 +141,7 @@ class LoopWatch:
         scale = scale_of(scaler)
         if scaler.is_enabled() and scale is not None:
             self._has_scaler = True
+            self._notes.note_scaler()
             self._on_scale(scale, found_infinities(scaler))
 
     def _note_unscaling(self, optimizer: Any) -> None:
@@ -151,12 +152,15 @@ class LoopWatch:
             self._notes.note_scaled_clipping(limits[-1])
             self._clipped = [one for one in self._clipped if id(one[0]) not in updated]
 
-    def _note_clipping(self, arguments: tuple[Any, ...]) -> None:
-        if len(arguments) < 2 or len(self._clipped) == _MOST_CLIPPINGS:
-            return
-        parameters, limit = arguments[:2]
+    def _note_clipping(self, clipping: tuple[bool, Any, Any]) -> None:
+        is_of_norm, parameters, limit = clipping
         if isinstance(parameters, torch.Tensor):
             parameters = [parameters]
+        if not self._has_scaler:
+            self._notes.note_clipping(is_of_norm, len(parameters), limit)
+            return
+        if len(self._clipped) == _MOST_CLIPPINGS:
+            return
         first = next((each for each in parameters if each.grad is not None), None)
         if first is not None:
             is_number = isinstance(limit, (int, float))

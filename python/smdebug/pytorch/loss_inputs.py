@@ -88,7 +88,13 @@ class _Loss(LossSummary):
         self.position = position
         self.reduction = reduction
         self.ignored_label = ignored_label
+        # Whether what is minimized is a sum, and the loss only one of its terms or factors.
+        self.is_part: bool = False
         self.targets: TensorSummary | None = None
+
+    def whole_reduction(self, reduction: str) -> str:
+        """What `reduction` makes of it in what is minimized: see LossFacts."""
+        return "scaled_sum" if self.is_part and reduction == "sum" else reduction
 
     def add_targets(self, targets: torch.Tensor, step: int) -> None:
         """Adds the targets of a further step."""
@@ -137,7 +143,10 @@ class LossInputs:
             position = self._begin(step)
             self._passes += 1
             for kind, number, node, log_softmax in _numbered_losses_in(loss):
-                self._measure_node((position, kind, number), node, log_softmax)
+                key = (position, kind, number)
+                self._measure_node(key, node, log_softmax)
+                if node is not loss.grad_fn and key in self._losses:
+                    self._losses[key].is_part = True
         except Exception as error:  # a graph may have nodes of other libraries
             _logger.debug("what a loss is given is unknown: %r", error)
 
@@ -179,15 +188,13 @@ class LossInputs:
         for loss in self._losses.values():
             module = self._module_of(loss, unmeasured)
             if module is not None:
-                facts.append(
-                    _module_facts(module, unmeasured.pop(module), loss.facts(loss.targets))
-                )
+                facts.append(_module_facts(module, unmeasured.pop(module), loss))
                 continue
             facts.append(
                 _core.LossFacts(
                     _core.output_name(name, loss.position),
                     loss.kind,
-                    reduction=loss.reduction,
+                    reduction=loss.whole_reduction(loss.reduction),
                     ignored_label=loss.ignored_label,
                     input=loss.facts(loss.targets),
                 )
@@ -221,7 +228,11 @@ class LossInputs:
             if node is None and self._rows_off is not None and self._rows_off[0] == self._step:
                 measured.outside = self._rows_off[1]
             if kind in _WITH_LABELS and measured.target is not None:
-                measured.target_shift = self._inputs.shift_to(measured.target, label)
+                measured.target_shift, measured.padding = self._inputs.compare_tokens(
+                    measured.target, label
+                )
+                if reduction == "none" or saved_tensor(node, "weight") is not None:
+                    measured.padding = None  # a mask or a weight of 0 may follow
             self._add(key, measured, reduction, label)
 
     def _measure_arguments(
@@ -274,17 +285,16 @@ def _kind_of(module: nn.Module) -> str:
     return ""
 
 
-def _module_facts(
-    module: nn.Module, path: str, measured: _core.LossInputFacts | None = None
-) -> _core.LossFacts:
+def _module_facts(module: nn.Module, path: str, loss: _Loss | None = None) -> _core.LossFacts:
     reduction = getattr(module, "reduction", "")
+    reduction = reduction if isinstance(reduction, str) else ""
     ignored = getattr(module, "ignore_index", None)
     return _core.LossFacts(
         _core.output_name(path, 0),
         encodable(type(module).__name__),
-        reduction=reduction if isinstance(reduction, str) else "",
+        reduction=reduction if loss is None else loss.whole_reduction(reduction),
         ignored_label=ignored if isinstance(ignored, int) else None,
-        input=measured,
+        input=None if loss is None else loss.facts(loss.targets),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from smdebug.counted_padding import counted_padding
 from smdebug.data_summary import MOST_ELEMENTS
 from smdebug.pytorch.plain_tensors import can_read, is_plain
 from smdebug.revealing_features import revealing_features
@@ -41,13 +42,17 @@ class RememberedInputs:
         self._further = _references(arguments[1:])
         self._features = [weakref.ref(each) for each in arguments[:1] if _has_features(each)]
 
-    def shift_to(self, targets: torch.Tensor, ignored: int | None) -> int | None:
-        """By how many places the targets are shifted against the remembered tokens: see
-        token_shift."""
+    def compare_tokens(
+        self, targets: torch.Tensor, ignored: int | None
+    ) -> tuple[int | None, tuple[float, int | None] | None]:
+        """(by how many places the targets are shifted against the remembered tokens, those that are
+        padding and count): see token_shift and counted_padding."""
         if not self._inputs or not _can_compare(targets):
-            return None
+            return None, None
         inputs, further = _arrays(self._inputs), _arrays(self._further)
-        return token_shift(inputs, targets.detach().cpu().numpy(), ignored, further)
+        labels = targets.detach().cpu().numpy()
+        padding = counted_padding([*inputs, *further], labels, ignored)
+        return token_shift(inputs, labels, ignored, further), padding
 
     def revealing(self, targets: torch.Tensor) -> set[int] | None:
         """The remembered features that are the targets: see revealing_features. None on a device,

@@ -7,8 +7,8 @@
 // judges a training whose weights look as if they were initialized at random.
 // The original has no such rule.
 //
-// It does not see gradients that are clipped or multiplied by a loss scale, and
-// does not judge an optimizer that it does not know, adversarial losses and
+// It does not see gradients that are multiplied by a loss scale, and does not
+// judge an optimizer that it does not know, adversarial losses and
 // reinforcement learning. LossNotDecreasing judges only the loss.
 
 #include <algorithm>
@@ -65,7 +65,15 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-enum class RateFault { too_low, too_high, decayed, warm_up, weight_decay };
+enum class RateFault {
+  too_low,
+  too_high,
+  decayed,
+  warm_up,
+  weight_decay,
+  clipped,
+  summed,
+};
 
 // In the order of `RateFault`.
 const Advice kAdvice[] = {
@@ -91,6 +99,16 @@ const Advice kAdvice[] = {
               "weights to 0, so that the model cannot learn",
      .advice = "lower weight_decay: up to 5e-4 is usual for SGD, up to 0.3 for "
                "AdamW, and up to 0.01 for Adam"},
+    {.when = "a clipping that is too strong",
+     .cause = "a gradient clipping that leaves hardly anything of the "
+              "gradients: the weights do not move",
+     .advice = "raise the limit of the clipping: for the norm of all "
+               "gradients, 1 is usual"},
+    {.when = "updates that are too large for a loss that is a sum",
+     .cause = "a loss that is a sum over the samples: its gradients, and with "
+              "them the updates of SGD, grow with the size of the batch",
+     .advice = "use reduction='mean', or divide the loss by the number of "
+               "samples"},
 };
 
 // The losses whose median is compared, and the first ones until which updates
@@ -105,6 +123,9 @@ constexpr std::size_t kEnoughUpdates = 5;
 constexpr double kSmallFall = 1e-3;
 // A loss above this share of the first has not learned much.
 constexpr double kHigh = 0.95, kHalf = 0.5;
+// Of the fall in the first half of a training: one in the second half that is
+// as fast. A loss usually falls more and more slowly.
+constexpr double kLinearShare = 0.8;
 // Of the loss of a guess: a model above it has learned nothing.
 constexpr double kNear = 0.97;
 // The median of the weights, relative to the first ones, below which a weight
@@ -116,6 +137,8 @@ constexpr double kMostWeights = 0.7;
 constexpr double kLowShare = 0.2;
 // A lower multiple of it is not too high.
 constexpr double kHighMultiple = 3;
+// What a clipping that explains small updates leaves of the gradients at most.
+constexpr double kHardlyAny = 0.1;
 // Of its highest value: a learning rate that has decayed, give or take
 // rounding.
 constexpr double kDecay = 0.01, kRounding = 1.001;
@@ -141,6 +164,59 @@ struct Course {
 Course course_of(std::span<const ScalarSample> losses) {
   const std::size_t count = std::min(kWindow, losses.size());
   return {median_of(losses.first(count)), median_of(losses.last(count))};
+}
+
+// Whether the losses fall slowly, and in the second half nearly as far as in
+// the first.
+bool falls_linearly(std::span<const ScalarSample> losses) {
+  const Course course = course_of(losses);
+  const auto steps = static_cast<double>(losses.size() - kWindow);
+  if (course.first - course.now > 2 * kSmallFall * course.now * steps)
+    return false;
+  const double middle =
+      median_of(losses.subspan((losses.size() - kWindow) / 2, kWindow));
+  return middle < course.first &&
+         middle - course.now > kLinearShare * (course.first - middle);
+}
+
+// A loss that is a sum over the samples, under an SGD whose learning rate is
+// far too high for it.
+struct Sum {
+  std::int64_t samples = 0;
+  double rate = 0, usual = 0;
+};
+
+// None for another loss or optimizer, and if a clipping limits the updates.
+std::optional<Sum> sum_of(const RunFacts& facts) {
+  if (facts.losses.size() != 1 || facts.optimizers.size() != 1 ||
+      facts.loop.gradient_norm_limit || facts.loop.gradient_value_limit) {
+    return std::nullopt;
+  }
+  const LossFacts& loss = facts.losses.front();
+  const OptimizerFacts& optimizer = facts.optimizers.front();
+  if (loss.reduction != "sum" || !loss.input || loss.input->shape.empty() ||
+      optimizer.kind != "SGD" || optimizer.groups.empty()) {
+    return std::nullopt;
+  }
+  const auto& settings = optimizer.groups.front().settings;
+  const auto setting = [&](const char* name) {
+    const auto found = settings.find(name);
+    return found == settings.end() ? 0.0 : found->second;
+  };
+  const Sum sum = {loss.input->shape.front(), setting("learning_rate"),
+                   usual_rate({"SGD", 0, setting("momentum")}).value_or(0)};
+  const bool is_high =
+      sum.rate * static_cast<double>(sum.samples) > kHighMultiple * sum.usual;
+  return sum.samples > 1 && is_high ? std::optional(sum) : std::nullopt;
+}
+
+std::string clipping_text(const RunFacts& facts) {
+  const LoopFacts& loop = facts.loop;
+  return loop.gradient_norm_limit
+             ? fmt::format("clipping to a norm of {:.4g}",
+                           *loop.gradient_norm_limit)
+             : fmt::format("clipping elements to {:.4g}",
+                           loop.gradient_value_limit.value_or(0));
 }
 
 // One significant digit: a recommendation is no more exact.
@@ -315,9 +391,48 @@ class LearningRate : public Rule {
       worker.judged = closed.step;
       worker.judged_facts = closed.facts;
       take_update(worker, closed);
-      finding = find_weight_decay(worker, name);
+      finding = find_summed(worker, name);
+      if (!finding) finding = find_weight_decay(worker, name);
       if (!finding) finding = judge(worker, name);
     }
+    return finding;
+  }
+
+  // A mean over the samples would divide the updates of SGD by their number.
+  std::optional<Finding> find_summed(const Worker& worker,
+                                     std::string_view name) {
+    const auto losses = worker.losses.until(worker.judged.global);
+    const auto sum =
+        worker.judged_facts ? sum_of(*worker.judged_facts) : std::nullopt;
+    if (!sum || losses.size() > kMostLosses ||
+        !worker.losses.why_may_rise(worker.judged.global).empty()) {
+      return std::nullopt;
+    }
+    const auto diverged = std::ranges::find_if(
+        losses, [](const auto& loss) { return !std::isfinite(loss.value); });
+    const bool is_finite = diverged == losses.end();
+    if (losses.size() < (is_finite ? kEnoughLosses : 2)) return std::nullopt;
+    count_judged();
+    const Course course = course_of(losses);
+    const double first = losses.front().value;
+    if (!std::isfinite(first) || (is_finite && course.now < kHigh * first)) {
+      return std::nullopt;
+    }
+    Finding finding;
+    finding.message = fmt::format(
+        "{}: the loss is a sum over {}, so that the learning rate {:.4g} of "
+        "SGD is as large as {:.4g} would be with a mean: the loss began at "
+        "{:.4g} and {}",
+        tensor_text(worker.losses.name(), name),
+        count_text(static_cast<std::size_t>(sum->samples), "sample"), sum->rate,
+        sum->rate * static_cast<double>(sum->samples), first,
+        is_finite
+            ? fmt::format("is {:.4g} after {} steps", course.now, losses.size())
+            : fmt::format("is not finite at step {}", diverged->step.global));
+    add_evidence(finding, RateFault::summed, worker, name, worker.judged);
+    set_numbers(finding, "learning rate times samples",
+                sum->rate * static_cast<double>(sum->samples), ">",
+                kHighMultiple * sum->usual);
     return finding;
   }
 
@@ -392,6 +507,7 @@ class LearningRate : public Rule {
     }
     count_judged();
     if (auto found = find_decayed(worker, name, losses)) return found;
+    if (auto found = find_clipped(worker, name, losses)) return found;
     return find_too_low(worker, name, losses);
   }
 
@@ -421,12 +537,12 @@ class LearningRate : public Rule {
     return finding;
   }
 
+  // Whether a model that had learned nothing has had only small updates.
   bool has_small_updates(const Worker& worker, const Course& course) const {
     return worker.ratios.size() >= kEnoughUpdates &&
            worker.falls.size() >= kEnoughUpdates &&
            median(worker.ratios) < small_ratio_ &&
            median(worker.falls) < kSmallFall &&
-           would_train(*worker.last, median(worker.ratios)) &&
            has_learned_nothing(worker, course);
   }
 
@@ -474,14 +590,46 @@ class LearningRate : public Rule {
     const Course course = course_of(losses);
     const FollowedUpdate& update = *worker.last;
     const auto rate = worker.rates.at(worker.judged.global);
-    if (!has_small_updates(worker, course) || !is_high(worker, course) ||
-        !is_low_rate(update) || !rate || rate->now < 0.99 * rate->highest ||
-        is_rising(worker, worker.judged.global)) {
+    const bool is_stuck = is_high(worker, course);
+    if (!has_small_updates(worker, course) ||
+        !would_train(update, median(worker.ratios)) || !is_low_rate(update) ||
+        !rate || rate->now < 0.99 * rate->highest ||
+        is_rising(worker, worker.judged.global) ||
+        (!is_stuck && !falls_linearly(losses))) {
       return std::nullopt;
     }
     Finding finding = describe(RateFault::too_low, worker, name, update);
     add_small(finding, worker, course);
+    if (!is_stuck) {
+      finding.severity = Severity::advice;
+      finding.message += ", as fast at the end as in the beginning";
+    }
+    set_ratio(finding, worker);
     suggest(finding, update, median(worker.ratios));
+    return finding;
+  }
+
+  // Updates that are small only because of a clipping.
+  std::optional<Finding> find_clipped(const Worker& worker,
+                                      std::string_view name,
+                                      std::span<const ScalarSample> losses) {
+    const Course course = course_of(losses);
+    const FollowedUpdate& update = *worker.last;
+    if (update.optimizer != "SGD" || update.kept > kHardlyAny ||
+        !has_small_updates(worker, course) || !is_high(worker, course) ||
+        median(worker.ratios) < kTrainingRatio * update.kept) {
+      return std::nullopt;
+    }
+    Finding finding;
+    finding.message =
+        fmt::format("{}: {} leaves {} of the gradients, whose norm is {:.4g}",
+                    tensor_text(worker.losses.name(), name),
+                    clipping_text(*worker.judged_facts),
+                    short_number(update.kept), update.gradient_norm);
+    add_small(finding, worker, course);
+    add_evidence(finding, RateFault::clipped, worker, name, update.step);
+    set_numbers(finding, "clipped gradient / gradient", update.kept, "<",
+                kHardlyAny);
     return finding;
   }
 
@@ -494,6 +642,7 @@ class LearningRate : public Rule {
     }
     const Course course = course_of(losses);
     if (!has_small_updates(worker, course) || !is_high(worker, course) ||
+        !would_train(*worker.last, median(worker.ratios)) ||
         !is_low_rate(*worker.last) ||
         !is_rising(worker, worker.judged.global)) {
       return std::nullopt;
@@ -501,6 +650,7 @@ class LearningRate : public Rule {
     Finding finding = describe(RateFault::warm_up, worker, name, *worker.last);
     finding.message += ", and still rises";
     add_small(finding, worker, course);
+    set_ratio(finding, worker);
     return finding;
   }
 
@@ -567,15 +717,19 @@ class LearningRate : public Rule {
     finding.step = step;
   }
 
-  void add_small(Finding& finding, const Worker& worker,
-                 const Course& course) const {
+  static void add_small(Finding& finding, const Worker& worker,
+                        const Course& course) {
     const double ratio = median(worker.ratios);
     finding.message += fmt::format(
         ": an update moves the weights by about {} of their size, and the loss "
         "went from {:.4g} to {:.4g} in {}",
         short_number(ratio), course.first, course.now,
         count_text(worker.updates_until(worker.judged.global), "update"));
-    set_numbers(finding, "|update| / |weight|", ratio, "<", small_ratio_);
+  }
+
+  void set_ratio(Finding& finding, const Worker& worker) const {
+    set_numbers(finding, "|update| / |weight|", median(worker.ratios), "<",
+                small_ratio_);
   }
 
   static void set_numbers(Finding& finding, std::string quantity, double value,
@@ -618,7 +772,8 @@ const RuleFactory kLearningRate = {
         "'small_ratio' of the weights, if they cannot lower the loss by more "
         "than a thousandth each, if the learning rate is less than a fifth of "
         "what is usual for the optimizer, and if the loss is above 95 % of the "
-        "first. Fires after 40 losses if the first 20 updates moved the "
+        "first, or, as advice, falls as fast as in the beginning. Fires after "
+        "40 losses if the first 20 updates moved the "
         "weights by more than 'large_ratio' of their initial size and the loss "
         "is no lower than it began. Fires if the learning rate fell to a "
         "hundredth in the first 'num_updates' steps and the loss is above half "
@@ -628,7 +783,12 @@ const RuleFactory kLearningRate = {
         "optimizer divides it by its size as Adam does, is at least 0.05 and "
         "outweighs the gradients), if the median of the weights has shrunk to "
         "less than a tenth, and if the loss is above 95 % of the first or is "
-        "that of a guess.",
+        "that of a guess. Fires like the first if a clipping leaves less than "
+        "a tenth of the gradients of SGD, which would be large enough without "
+        "it, whatever the learning rate. Fires after 40 losses, or if the loss "
+        "is not finite, if the loss is a sum over the samples, the learning "
+        "rate of SGD times their number is more than three times what is "
+        "usual, and the loss is above 95 % of the first.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<LearningRate>,

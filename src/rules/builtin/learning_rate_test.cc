@@ -32,6 +32,8 @@ struct Case {
   std::string second_loss = {};
   double weight_decay = 0;
   std::int64_t classes = 0;  // of a mean cross entropy; 0: another loss
+  std::int64_t summed = 0;   // the samples of which the loss is a sum
+  std::optional<double> norm_limit = {}, value_limit = {};
 };
 
 TensorStatistics statistics_of(double size, double crest) {
@@ -60,6 +62,14 @@ RunFacts facts_of(const Case& training) {
     loss.input.emplace().function = "cross_entropy";
     loss.input->shape = {32, training.classes};
   }
+  if (training.summed > 0) {
+    LossFacts& loss = facts.losses.emplace_back();
+    loss.reduction = "sum";
+    loss.input.emplace().shape = {training.summed, 10};
+    facts.optimizers[0].groups[0].settings["learning_rate"] = training.rate(0);
+  }
+  facts.loop.gradient_norm_limit = training.norm_limit;
+  facts.loop.gradient_value_limit = training.value_limit;
   return facts;
 }
 
@@ -144,6 +154,19 @@ TEST(LearningRate, FindsThemAlthoughTheLossFallsALittle) {
   EXPECT_EQ(
       fires({.loss = [](Step step) { return 2.3 - 1e-3 * double(step); }}),
       110);
+}
+
+TEST(LearningRate, AdvisesIfTheLossFallsSlowlyAndAtOneSpeed) {
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(
+      fires(rule,
+            {.loss = [](Step step) { return 2.3 - 2e-3 * double(step); }}),
+      110);
+  EXPECT_EQ(rule.verdict().severity, Severity::advice);
+  EXPECT_EQ(rule.verdict().kind, "updates that are too small");
+  EXPECT_THAT(rule.verdict().message,
+              EndsWith("and the loss went from 2.281 to 2.119 in 101 updates, "
+                       "as fast at the end as in the beginning"));
 }
 
 TEST(LearningRate, CountsTheMomentumOfTheOptimizer) {
@@ -312,6 +335,102 @@ TEST(LearningRate, PassesAStrongWeightDecayIfTheModelLearns) {
   training = decaying("SGD", 0.1, 1);
   training.growth = [](Step) { return 0.5; };
   EXPECT_EQ(fires(training), -1);
+}
+
+// The norm of 1000 elements of 0.1 is 3.16, and an update of 0.01 is a fifth of
+// the weights. A limit of 1e-3 leaves 3.2e-4 of it.
+Case clipped(std::optional<double> norm_limit) {
+  return {.optimizer = "SGD",
+          .gradient = 0.1,
+          .rate = [](Step) { return 0.1; },
+          .norm_limit = norm_limit};
+}
+
+TEST(LearningRate, FindsAClippingThatLeavesNothingOfTheGradients) {
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(fires(rule, clipped(1e-3)), 110);
+  EXPECT_EQ(rule.verdict().kind, "a clipping that is too strong");
+  EXPECT_EQ(rule.verdict().message,
+            "loss_output_0: clipping to a norm of 0.001 leaves 0.00032 of the "
+            "gradients, whose norm is 3.162: an update moves the weights by "
+            "about 6.3e-05 of their size, and the loss went from 2.3 to 2.3 in "
+            "101 updates");
+  EXPECT_NEAR(rule.verdict().evidence.front().value, 1e-3 / std::sqrt(10),
+              1e-6);
+}
+
+TEST(LearningRate, FindsAClippingOfElements) {
+  Case training = clipped(std::nullopt);
+  training.value_limit = 1e-4;
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(fires(rule, training), 110);
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("clipping elements to 0.0001 leaves 0.001 of the"));
+}
+
+TEST(LearningRate, PassesAClippingThatIsUsualOrHarmless) {
+  EXPECT_EQ(fires(clipped(std::nullopt)), -1);
+  EXPECT_EQ(fires(clipped(1)), -1);
+  Case learning = clipped(1e-3);
+  learning.loss = [](Step step) {
+    return 2.3 * std::exp(-0.01 * double(step));
+  };
+  EXPECT_EQ(fires(learning), -1);
+  // Adam divides gradients by their size.
+  EXPECT_EQ(fires({.gradient = 0.1,
+                   .rate = [](Step) { return 1e-3; },
+                   .norm_limit = 1e-3}),
+            -1);
+  // The gradients vanish, with or without it.
+  EXPECT_EQ(fires({.optimizer = "SGD",
+                   .gradient = 1e-5,
+                   .rate = [](Step) { return 0.1; },
+                   .norm_limit = 1e-6}),
+            -1);
+}
+
+// The loss is a sum over 64 samples: 0.1 is as large as 6.4 for a mean.
+Case summed(ByStep loss) {
+  return {.optimizer = "SGD",
+          .gradient = 0.1,
+          .rate = [](Step) { return 0.1; },
+          .loss = std::move(loss),
+          .summed = 64};
+}
+
+TEST(LearningRate, FindsALossThatIsASumIfItDoesNotFall) {
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(fires(rule, summed([](Step) { return 147; })), 50);
+  EXPECT_EQ(rule.verdict().kind,
+            "updates that are too large for a loss that is a sum");
+  EXPECT_EQ(rule.verdict().message,
+            "loss_output_0: the loss is a sum over 64 samples, so that the "
+            "learning rate 0.1 of SGD is as large as 6.4 would be with a mean: "
+            "the loss began at 147 and is 147 after 41 steps");
+}
+
+TEST(LearningRate, FindsALossThatIsASumIfItIsNoLongerFinite) {
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(fires(rule, summed([](Step step) {
+                    return step < 3 ? 147
+                                    : std::numeric_limits<double>::infinity();
+                  })),
+            4);
+  EXPECT_THAT(rule.verdict().message,
+              EndsWith("the loss began at 147 and is not finite at step 3"));
+}
+
+TEST(LearningRate, PassesALossThatIsASumIfItFallsOrTheRateFits) {
+  EXPECT_EQ(fires(summed([](Step step) {
+              return 147 * std::exp(-0.01 * double(step));
+            })),
+            -1);
+  Case fitting = summed([](Step) { return 147; });
+  fitting.rate = [](Step) { return 1e-3; };
+  EXPECT_EQ(fires(fitting), -1);
+  Case clipping = summed([](Step) { return 147; });
+  clipping.norm_limit = 1;
+  EXPECT_EQ(fires(clipping), -1);
 }
 
 TEST(LearningRate, GivesTheSameVerdictIfLossesArriveLate) {

@@ -89,6 +89,11 @@ const Advice kAdvice[] = {
      .advice =
          "lower the learning rate or clip the gradients, and continue from "
          "a checkpoint of a step before the rise"},
+    {.when = "the loss does not fall but oscillates",
+     .cause =
+         "a learning rate that is too high: each update jumps to the other "
+         "side of a minimum",
+     .advice = "lower the learning rate to a tenth"},
     {.when = "the loss falls without a bound",
      .cause = "a wrong sign, or a term without a lower bound: the optimizer "
               "makes the loss ever lower, and the model learns nothing",

@@ -28,6 +28,7 @@ enum class LossFault {
   rises,
   diverges,
   returned,
+  oscillates,
   plunges,
 };
 

@@ -62,6 +62,7 @@ enum class InputFault {
   tokens_not_shifted,
   tokens_shifted,
   fractional_labels,
+  padding_counts,
 };
 
 // In the order of `InputFault`.
@@ -161,6 +162,13 @@ const Advice kAdvice[] = {
               "samples get the label 0",
      .advice = "give the loss whole numbers from 0 to the number of classes "
                "minus 1; for amounts, use a mean squared error and one output"},
+    {.when = "targets that are padding",
+     .cause = "a loss that counts the padding of the sequences: the model "
+              "learns to predict padding, and the loss looks lower than it is",
+     .advice = "give the loss the label of the padding to ignore: "
+               "ignore_index=0, for example, or multiply it by a mask; in "
+               "Keras, mask_zero=True",
+     .severity = Severity::advice},
     // Those of operations that make a loss not finite, see OperationFacts.
     {.when = "log of 0",
      .cause = "a probability that has become 0, in a loss that takes its "
@@ -204,6 +212,8 @@ constexpr std::uint64_t kStepsForLabels = 5;
 constexpr double kLeastOutside = 0.1;
 // Whole numbers that occur less often may be amounts rather than classes.
 constexpr std::uint64_t kLabelsPerClass = 8;
+// Less padding than this does not matter.
+constexpr double kLeastPadding = 0.1;
 
 // Null for a kind that this version does not know.
 const Advice* advice_on(const OperationFacts& operation) {
@@ -335,6 +345,9 @@ std::optional<InputFault> fault_of(const LossInputFacts& input,
                                       : InputFault::targets_out_of_reach;
   }
   if (has_targets_beyond_1(input)) return InputFault::targets_out_of_reach;
+  if (input.padding.value_or(0) >= kLeastPadding) {
+    return InputFault::padding_counts;
+  }
   return std::nullopt;
 }
 
@@ -432,6 +445,14 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
       return fmt::format(
           "is given class labels of which up to {:.0f} % are no whole numbers",
           *input.fractional * 100);
+    case InputFault::padding_counts:
+      return fmt::format(
+          "is given targets of which {:.0f} % or more are padding{}, and "
+          "counts "
+          "them",
+          *input.padding * 100,
+          input.padding_label ? fmt::format(" (label {})", *input.padding_label)
+                              : "");
   }
   return "";
 }
@@ -577,7 +598,9 @@ const RuleFactory kLossInput = {
         "classes are for one output, a tenth of the rows of probabilities that "
         "a cross entropy of PyTorch is given does not sum to 1, or a binary "
         "cross entropy has targets "
-        "below -0.5 or above 1.5 in each step. Fires at once if an operation "
+        "below -0.5 or above 1.5 in each step. Then it also advises if a tenth "
+        "of the targets that count is padding of sequences of tokens. Fires at "
+        "once if an operation "
         "of the loss "
         "made it NaN or infinite, such as the log of 0.",
     .advice = kAdvice,

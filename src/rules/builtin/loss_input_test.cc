@@ -344,6 +344,40 @@ TEST(LossInput, FindsClassLabelsThatAreNoWholeNumbers) {
   EXPECT_EQ(rule.verdict().severity, Severity::serious);
 }
 
+TEST(LossInput, AdvisesOnPaddingThatCounts) {
+  LossInputFacts input = cross_entropy();
+  input.steps = 10;
+  input.padding = 0.4;
+  input.padding_label = 0;
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, input), 4);
+  EXPECT_EQ(rule.verdict().severity, Severity::advice);
+  EXPECT_EQ(rule.verdict().message,
+            "loss_output_0: cross_entropy is given targets of which 40 % or "
+            "more are padding (label 0), and counts them, in each of 10 saved "
+            "steps, at step 4 (TRAIN step 4)");
+  EXPECT_THAT(rule.verdict().advice, HasSubstr("ignore_index"));
+}
+
+TEST(LossInput, PassesLittlePaddingAndThatOfAFewSteps) {
+  LossInputFacts input = cross_entropy();
+  input.steps = 10;
+  input.padding = 0.09;
+  EXPECT_FALSE(fires(input));
+  input.steps = 5;
+  input.padding = 0.4;
+  EXPECT_FALSE(fires(input));
+}
+
+TEST(LossInput, PutsAFaultBeforePaddingThatCounts) {
+  LossInputFacts input = cross_entropy();
+  input.steps = input.equal_outputs = 10;
+  input.padding = 0.4;
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, input), 4);
+  EXPECT_EQ(rule.verdict().kind, "the same output for all samples");
+}
+
 TEST(LossInput, FindsTheSameOutputInTenSteps) {
   LossInputFacts input = cross_entropy();
   input.steps = input.equal_outputs = 5;

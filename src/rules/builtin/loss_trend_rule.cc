@@ -76,6 +76,11 @@ std::string course_text(const LossTrend::Answer& answer, Step steps) {
           "the loss fell to {:.4g} and is {:.4g} after {} steps, as high again "
           "as in the first steps ({:.4g})",
           least, now, steps, before);
+    case Kind::oscillates:
+      return fmt::format(
+          "the loss oscillates between about {:.4g} and {:.4g} and does not "
+          "fall: {:.4g} in the first steps, {:.4g} after {} steps",
+          least, most, before, now, steps);
     case Kind::plunges:
       return fmt::format(
           "the loss falls ever faster below zero: {:.4g} after {} steps, and "
@@ -113,6 +118,8 @@ LossFault fault_of(const LossTrend::Answer& answer,
       return LossFault::leapt;
     case Kind::returned:
       return LossFault::returned;
+    case Kind::oscillates:
+      return LossFault::oscillates;
     case Kind::plunges:
       return LossFault::plunges;
     case Kind::rises:

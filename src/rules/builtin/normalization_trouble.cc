@@ -5,7 +5,8 @@
 // An update moves them to the statistics of its batch by a share s: `momentum`
 // of PyTorch, 1 - `momentum` of Keras. After n updates the share (1 - s)^n of
 // their first values, mean 0 and variance 1, is left. The rule fires if they
-// cannot move, and advises if they are those of the last batch, if most of
+// cannot move or are not finite, and advises if they are those of the last
+// batch, if most of
 // their first values is left where the model was evaluated, and if a batch has
 // a single sample, whose statistics are not those of the data either. The
 // original has no such rule.
@@ -16,12 +17,15 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/try.h"
+
 #include "base/strings.h"
 #include "rules/builtin/builtin.h"
 #include "rules/engine/coming_facts.h"
 #include "rules/engine/finding.h"
 #include "rules/engine/shared_parameters.h"
 #include "rules/measures/module_modes.h"
+#include "rules/measures/quantity.h"
 
 namespace smdebug {
 namespace {
@@ -51,7 +55,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-enum class Trouble { fixed, last_batch, single_sample, lags };
+enum class Trouble { fixed, last_batch, single_sample, lags, not_finite };
 
 constexpr const char* kUsualMomentum =
     "use the usual momentum: 0.1 in PyTorch, where it is the share of the new "
@@ -84,7 +88,24 @@ const Advice kAdvice[] = {
      .advice = "train longer, or let the statistics follow faster: by a higher "
                "momentum in PyTorch, a lower one in Keras",
      .severity = Severity::advice},
+    {.when = "running statistics that are not finite",
+     .cause = "a batch with NaN or infinity, such as an overflow in float16: "
+              "the training normalizes by other batches and goes on, but the "
+              "running statistics, and with them every evaluation, stay NaN",
+     .advice = "skip batches that are not finite, continue from a checkpoint "
+               "before that step, or reset the statistics with "
+               "reset_running_stats() and train on"},
 };
+
+// Of PyTorch, MXNet and Keras.
+constexpr const char* kRunningStatistics =
+    "(running|moving)_(mean|var|variance)(:0)?$";
+// They are small, but there are many.
+constexpr Step kInterval = 50;
+
+const Advice& advice_on(Trouble trouble) {
+  return kAdvice[static_cast<std::size_t>(trouble)];
+}
 
 // Steps in which the inputs of a model must have been measured.
 constexpr std::uint64_t kMeasuredSteps = 3;
@@ -117,9 +138,11 @@ class NormalizationTrouble : public Rule {
         last_batch_share_(parameters.real("last_batch_share")),
         first_values_share_(parameters.real("first_values_share")) {}
 
-  // Facts need no tensor; requesting losses ensures that steps are saved.
+  // Requesting losses ensures that steps are saved, for facts.
   RuleNeeds needs() const override {
-    return {{{.collections = {"losses"}, .regexes = {}}}};
+    return {.selectors = {{.collections = {"losses"}, .regexes = {}},
+                          {.collections = {}, .regexes = {kRunningStatistics}}},
+            .interval = kInterval};
   }
 
   void on_facts(std::string_view name, const RunFacts& facts) override {
@@ -132,6 +155,8 @@ class NormalizationTrouble : public Rule {
     if (last_.mode == Mode::train) updates_ = last_.mode_step + 1;
     if (last_.mode == Mode::eval) updates_when_evaluated_ = updates_;
     take_facts(last_.global);
+    SMD_TRY(auto not_finite, find_not_finite(step));
+    if (not_finite) return not_finite;
     return updates_ < num_steps_ ? no_finding() : find(/*has_ended=*/false);
   }
 
@@ -178,6 +203,36 @@ class NormalizationTrouble : public Rule {
                           "acts in a saved step";
   }
 
+  Outcome find_not_finite(const RuleStep& step) {
+    std::optional<Finding> finding;
+    for (const Observation* statistic : step.by_selector(1)) {
+      SMD_TRY(const auto statistics, full_statistics(*statistic));
+      if (!statistics || !is_floating(statistic->dtype)) continue;
+      count_judged();
+      if (!statistics->has_non_finite()) continue;
+      if (!finding) {
+        finding.emplace();
+        finding->message =
+            fmt::format("{}: {} of {} are NaN or infinite, at {}",
+                        tensor_text(statistic->name, statistic->worker),
+                        statistics->count - statistics->finite(),
+                        count_text(statistics->count, "running statistic"),
+                        step_text(step.step));
+        set_advice(*finding, advice_on(Trouble::not_finite));
+      }
+      Evidence& evidence = finding->evidence.emplace_back();
+      evidence.tensor = statistic->name;
+      evidence.worker = statistic->worker;
+      evidence.step = step.step;
+      evidence.quantity = "elements that are NaN or infinite";
+      evidence.value =
+          static_cast<double>(statistics->count - statistics->finite());
+      evidence.relation = ">";
+      evidence.threshold = 0;
+    }
+    return finding;
+  }
+
   std::optional<Finding> find(bool has_ended) const {
     for (const auto& [name, worker] : workers_) {
       for (const Trouble trouble : {Trouble::fixed, Trouble::last_batch,
@@ -212,6 +267,8 @@ class NormalizationTrouble : public Rule {
       case Trouble::lags:
         return updates_when_evaluated_ > 0 &&
                left_of_first(share) > first_values_share_;
+      case Trouble::not_finite:
+        break;
     }
     return false;
   }
@@ -236,6 +293,8 @@ class NormalizationTrouble : public Rule {
             "{:.2g} % of the first running statistics were left when the model "
             "was last evaluated, after about {} updates",
             100 * left_of_first(share), updates_when_evaluated_);
+      case Trouble::not_finite:
+        break;
     }
     return {};
   }
@@ -252,7 +311,7 @@ class NormalizationTrouble : public Rule {
         "{} ({}, momentum {:g}){}: {}, at {}", tensor_text(first.path, worker),
         first.kind, first.settings.at("momentum"), others,
         what(trouble, *batch_share(first)), step_text(last_));
-    set_advice(finding, kAdvice[static_cast<std::size_t>(trouble)]);
+    set_advice(finding, advice_on(trouble));
     for (const ModuleFacts* module : modules) {
       Evidence& evidence = finding.evidence.emplace_back();
       evidence.tensor = module->path;
@@ -281,7 +340,8 @@ const RuleFactory kNormalizationTrouble = {
         "The running statistics of a normalization are not those of the "
         "data.",
     .condition =
-        "After 'num_steps' TRAIN steps, fires if the momentum of a "
+        "Fires if a running statistic is NaN or infinite. After 'num_steps' "
+        "TRAIN steps, fires if the momentum of a "
         "normalization keeps its running statistics where they began, and "
         "advises if they are those of the last batch ('last_batch_share'), if "
         "a batch has one sample, and at the end of the training if more than "

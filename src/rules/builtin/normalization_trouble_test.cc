@@ -137,5 +137,36 @@ TEST(NormalizationTrouble, SaysWhyItHasNothingToJudge) {
   EXPECT_THAT(why(evaluates, 30), HasSubstr("no normalization that trains"));
 }
 
+TensorStatistics of_four(std::uint64_t nans) {
+  TensorStatistics statistics;
+  statistics.count = 4;
+  statistics.nan = nans;
+  return statistics;
+}
+
+TEST(NormalizationTrouble, FindsStatisticsThatAreNotFinite) {
+  for (const char* name :
+       {"buffer/Net_norm.running_var", "norm/weights/norm/moving_mean:0",
+        "batchnorm0_running_mean"}) {
+    RuleHarness rule("NormalizationTrouble");
+    EXPECT_FALSE(
+        rule.fires_at(StepBuilder(0).with_statistics(name, of_four(0))));
+    EXPECT_TRUE(rule.fires_at(
+        StepBuilder({50, Mode::eval, 0}).with_statistics(name, of_four(3))));
+    EXPECT_EQ(rule.verdict().severity, Severity::serious);
+    EXPECT_EQ(rule.verdict().message,
+              std::string(name) +
+                  ": 3 of 4 running statistics are NaN or infinite, at step 50 "
+                  "(EVAL step 0)");
+    EXPECT_EQ(rule.verdict().evidence.at(0).value, 3);
+  }
+}
+
+TEST(NormalizationTrouble, JudgesNoOtherBuffers) {
+  RuleHarness rule("NormalizationTrouble");
+  EXPECT_FALSE(rule.fires_at(
+      StepBuilder(0).with_statistics("buffer/Net_mask", of_four(3))));
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -229,12 +229,6 @@ class ParametersNotTrained : public Rule {
     std::vector<std::string> parts;
     if (lacks_frozen()) parts.push_back(lacking_frozen_text());
     for (const auto& [name, worker] : workers_) {
-      const auto unused = worker.judge(num_steps_).unused();
-      if (!unused.empty()) {
-        parts.push_back(fmt::format(
-            "{}, such as {}, without a gradient and in no optimizer",
-            count_text(unused.size(), "parameter"), unused.front()->tensor));
-      }
       if (const std::string young = too_young(worker); !young.empty()) {
         parts.push_back(young);
       }
@@ -246,19 +240,15 @@ class ParametersNotTrained : public Rule {
   std::string note() const override {
     if (lacks_frozen()) return "ParametersNotTrained: " + lacking_frozen_text();
     for (const auto& [name, worker] : workers_) {
-      if (!worker.facts) continue;
-      std::vector<const ParameterFacts*> frozen;
-      std::size_t parameters = 0;
-      for (const ParameterFacts& each : worker.facts->parameters) {
-        if (is_moving_statistic(each.tensor)) continue;
-        ++parameters;
-        if (!each.is_trainable) frozen.push_back(&each);
+      std::string text = frozen_text(worker, name);
+      const auto unused = worker.judge(num_steps_).unused();
+      if (!unused.empty()) {
+        text += fmt::format("{}{} without a gradient and in no optimizer: {}",
+                            text.empty() ? "" : "; ",
+                            count_text(unused.size(), "parameter"),
+                            parameters_text(unused, name));
       }
-      if (frozen.empty()) continue;
-      return fmt::format("{} of {} {} frozen: {}", frozen.size(),
-                         count_text(parameters, "parameter"),
-                         frozen.size() == 1 ? "is" : "are",
-                         parameters_text(frozen, name));
+      if (!text.empty()) return text;
     }
     return {};
   }
@@ -289,6 +279,22 @@ class ParametersNotTrained : public Rule {
       return {movement, facts ? &*facts : nullptr, patience};
     }
   };
+
+  static std::string frozen_text(const Worker& worker, std::string_view name) {
+    if (!worker.facts) return "";
+    std::vector<const ParameterFacts*> frozen;
+    std::size_t parameters = 0;
+    for (const ParameterFacts& each : worker.facts->parameters) {
+      if (is_moving_statistic(each.tensor)) continue;
+      ++parameters;
+      if (!each.is_trainable) frozen.push_back(&each);
+    }
+    if (frozen.empty()) return "";
+    return fmt::format("{} of {} {} frozen: {}", frozen.size(),
+                       count_text(parameters, "parameter"),
+                       frozen.size() == 1 ? "is" : "are",
+                       parameters_text(frozen, name));
+  }
 
   ParameterMovement& movement_of(const Observation& observation) {
     auto known = workers_.find(observation.worker);

@@ -373,9 +373,25 @@ TEST(ParametersNotTrained, MentionsParametersThatNothingUses) {
   RuleHarness rule("ParametersNotTrained");
   rule.knows(facts_of(model, {"Net_b.weight", "Net_c.weight"}), "worker_0");
   EXPECT_EQ(fires_in(rule, model), -1);
-  EXPECT_EQ(rule.finish().message,
-            "nothing found in 20 steps; not judged: 1 parameter, such as "
-            "Net_a.weight, without a gradient and in no optimizer");
+  EXPECT_EQ(rule.finish().message, "nothing found in 20 steps");
+  EXPECT_EQ(rule.verdict().note,
+            "1 parameter without a gradient and in no optimizer: Net_a.weight");
+}
+
+TEST(ParametersNotTrained, MentionsThemBesideThoseThatAreFrozen) {
+  Model model;
+  model.moving = model.with_gradient = always({"Net_c.weight"});
+  RunFacts facts = facts_of(model, {"Net_c.weight"});
+  for (auto& each : facts.parameters) {
+    each.is_trainable = each.tensor != "Net_b.weight";
+  }
+  RuleHarness rule("ParametersNotTrained");
+  rule.knows(facts, "worker_0");
+  EXPECT_EQ(fires_in(rule, model), -1);
+  rule.finish();
+  EXPECT_EQ(rule.verdict().note,
+            "1 of 3 parameters is frozen: Net_b.weight; 1 parameter without a "
+            "gradient and in no optimizer: Net_a.weight");
 }
 
 TEST(ParametersNotTrained, PassesAWarmUpFromZero) {

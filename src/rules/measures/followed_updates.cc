@@ -84,6 +84,29 @@ namespace {
 // The share of the weights whose decay must be excessive.
 constexpr double kMostDecay = 0.7;
 
+// The norm of all gradients together, before they are clipped.
+double gradient_norm(const FollowedParts& parts) {
+  double squares = 0;
+  for (const auto& [key, part] : parts) {
+    if (part.gradient) squares += part.gradient->sum_squares;
+  }
+  return std::sqrt(squares);
+}
+
+// The share of a gradient that clipping leaves. Elements beyond the limit are
+// cut off, so that the root mean square is at most the limit.
+double kept_share(const RunFacts* facts, double norm,
+                  const TensorStatistics& gradient) {
+  if (!facts || gradient.count == 0) return 1;
+  const auto share = [](std::optional<double> limit, double size) {
+    return limit && size > *limit ? *limit / size : 1.0;
+  };
+  return share(facts->loop.gradient_norm_limit, norm) *
+         share(facts->loop.gradient_value_limit,
+               std::sqrt(gradient.sum_squares /
+                         static_cast<double>(gradient.count)));
+}
+
 double size_of(const TensorStatistics& statistics) {
   return std::sqrt(statistics.sum_squares /
                    static_cast<double>(statistics.count));
@@ -120,12 +143,16 @@ std::optional<FollowedUpdate> FollowedUpdates::close(
   std::vector<double> ratios, distances;
   double fall = 0;
   bool is_known = false, has_unknown = false;
+  update.gradient_norm = gradient_norm(parts);
+  std::vector<double> kept;
   for (const auto& [key, part] : parts) {
     if (!part.parameter || !part.gradient) continue;
     FollowedGroups::Group* group = groups.find(key);
     if (!group) continue;
-    const auto size = update_size({group->kind, group->rate, group->momentum},
-                                  *part.gradient);
+    kept.push_back(kept_share(facts, update.gradient_norm, *part.gradient));
+    const auto size =
+        update_size({group->kind, group->rate, group->momentum, kept.back()},
+                    *part.gradient);
     has_unknown |= !size;
     if (!size) continue;
     is_known = true;
@@ -139,6 +166,7 @@ std::optional<FollowedUpdate> FollowedUpdates::close(
   if (!distances.empty()) distance_ = median(distances);
   if (!is_known || has_unknown) return std::nullopt;
   update.fall = fall;
+  update.kept = median(kept);
   update.weights = ratios.size();
   if (!ratios.empty()) update.ratio = median(ratios);
   const auto most = std::ranges::max_element(groups.all(), {},

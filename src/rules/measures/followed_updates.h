@@ -32,6 +32,9 @@ struct FollowedUpdate {
   std::optional<double> ratio;
   std::optional<double> fall;
   std::size_t weights = 0;  // in the median
+  // The share of the gradients that clipping leaves, and their norm before it.
+  double kept = 1;
+  double gradient_norm = 0;
   // Of the optimizer and group with the most weights.
   std::string optimizer;
   double momentum = 0;

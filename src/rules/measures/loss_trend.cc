@@ -33,6 +33,11 @@ constexpr double kExplosion = 1000;
 constexpr double kPlunge = 1000, kPlungeOfRivals = 1e6;
 constexpr double kFaster = 1.5;
 
+// A loss that oscillates crosses its median in this share of the steps, and
+// half of the losses lie this share of the median apart or more. Of 60 losses
+// without a pattern, so many crossings occur once in a million times.
+constexpr double kOscillation = 0.8, kSwing = 0.3;
+
 constexpr std::size_t kFirstCheck = 20;  // losses
 // So few are enough for a loss that leaps to this multiple of the first one and
 // stays there.
@@ -159,6 +164,7 @@ LossTrend::Answer LossTrend::judge(Setting setting) {
     }
   } else {
     answer.kind = standstill(parts, setting, answer.needed);
+    if (!may_rise && oscillates(parts, answer)) answer.kind = Kind::oscillates;
   }
   lowest_ = std::min(lowest_.value_or(parts.now), parts.now);
   return answer;
@@ -255,6 +261,31 @@ bool LossTrend::guesses(const Parts& parts, Setting setting) const {
                  error_of_fall(parts.middle_third, parts.last_third) <
              nearest &&
          rank_test(parts.middle_third, parts.last_third) < kHint;
+}
+
+// Losses that are only noisy are as often on the same side of their median as
+// the loss before. Two batches that differ make a healthy loss cross it as
+// well, but the means of pairs fall.
+bool LossTrend::oscillates(const Parts& parts, Answer& answer) const {
+  if (losses_ < kSlowStart || per_kept_ > 1) return false;
+  std::vector<double> pairs;
+  for (std::size_t i = 1; i < parts.all.size(); i += 2) {
+    pairs.push_back((parts.all[i - 1] + parts.all[i]) / 2);
+  }
+  const std::size_t third = pairs.size() / 3;
+  if (rank_test(Losses(pairs).first(third), Losses(pairs).last(third)) > kHint)
+    return false;
+  const Losses late = parts.all.subspan(parts.all.size() / 3);
+  const double middle = median(late);
+  std::size_t crossings = 0;
+  for (std::size_t i = 1; i < late.size(); ++i) {
+    crossings += (late[i] > middle) != (late[i - 1] > middle);
+  }
+  answer.least = quantile(late, 0.25);
+  answer.most = quantile(late, 0.75);
+  return static_cast<double>(crossings) >=
+             kOscillation * static_cast<double>(late.size() - 1) &&
+         answer.most - answer.least > kSwing * middle;
 }
 
 LossTrend::Kind LossTrend::standstill(const Parts& parts, Setting setting,

@@ -29,7 +29,8 @@ class LossTrend {
     leapt,     // it rose in the first steps, and is no lower than it began
     rises,     // it is higher than it began
     returned,  // it fell, and is as high again as it began
-    plunges,   // it falls ever faster, far below zero: it has no lower bound
+    oscillates,  // it does not fall, and is high and low by turns
+    plunges,     // it falls ever faster, far below zero: it has no lower bound
   };
 
   // The kind of the training.
@@ -49,8 +50,10 @@ class LossTrend {
     double before = 0;  // the typical loss of earlier steps
     double now = 0;     // and of the newest
     double least = 0;   // `returned`: the typical loss when it was lowest;
-                        // `guesses`: that of the middle steps
-    double most = 0;    // `leapt`: the highest loss after the first
+                        // `guesses`: that of the middle steps;
+                        // `oscillates`: a typical low loss
+    double most = 0;    // `leapt`: the highest loss after the first;
+                        // `oscillates`: a typical high loss
     double needed = 0;  // `unknown`: steps after which an answer is likely
   };
 
@@ -85,6 +88,7 @@ class LossTrend {
   bool has_leapt(const Parts& parts, Answer& answer) const;
   bool has_fallen(const Parts& parts) const;
   bool guesses(const Parts& parts, Setting setting) const;
+  bool oscillates(const Parts& parts, Answer& answer) const;
   Kind standstill(const Parts& parts, Setting setting, double& needed) const;
 
   // Means of `per_kept_` losses each, so that a long training needs no more

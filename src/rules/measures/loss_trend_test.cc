@@ -119,6 +119,41 @@ TEST(LossTrend, StandsStillWhereOnlyNoiseMovesIt) {
   EXPECT_GE(found, 38);
 }
 
+TEST(LossTrend, OscillatesIfItIsHighAndLowByTurns) {
+  int found = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Noise noise(seed);
+    LossTrend trend;
+    for (Step step = 0; step < 90; ++step) {
+      trend.add(step, 2 + (step % 2 == 0 ? 0.8 : -0.8) + noise(0.2));
+    }
+    const auto answer = trend.judge({});
+    if (answer.kind != Kind::oscillates) continue;  // its noise seems to fall
+    ++found;
+    EXPECT_NEAR(answer.least, 1.2, 0.25) << "seed " << seed;
+    EXPECT_NEAR(answer.most, 2.8, 0.25) << "seed " << seed;
+  }
+  EXPECT_GE(found, 12);
+}
+
+TEST(LossTrend, DoesNotOscillateIfItFallsOrOnlyNoiseMovesIt) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    Noise noise(seed);
+    const auto falling = course(
+        [&](Step step) {
+          return (2 + (step % 2 == 0 ? 0.8 : -0.8)) *
+                     std::exp(-2e-4 * double(step)) +
+                 noise(0.001);
+        },
+        400);
+    EXPECT_THAT(falling, testing::Not(testing::Contains(Kind::oscillates)));
+    const auto noisy =
+        course([&](Step) { return std::abs(2 + noise(1)); }, 1000);
+    EXPECT_THAT(noisy, testing::Not(testing::Contains(Kind::oscillates)))
+        << "seed " << seed;
+  }
+}
+
 TEST(LossTrend, StandsStillWhereItsFallIsCertainButNegligible) {
   const auto kinds =
       course([](Step step) { return 2.3 - 1e-6 * double(step); }, 120);

@@ -40,8 +40,9 @@ std::optional<UpdateSize> update_size(const UpdateSettings& settings,
   const auto count = static_cast<double>(gradient.count);
   const double step = settings.rate * momentum_factor(settings);
   if (settings.optimizer == "SGD") {
-    return UpdateSize{step * std::sqrt(gradient.sum_squares / count),
-                      step * gradient.sum_squares};
+    const double moved = step * settings.kept;
+    return UpdateSize{moved * std::sqrt(gradient.sum_squares / count),
+                      moved * gradient.sum_squares};
   }
   if (!is_normalizing(settings.optimizer)) return std::nullopt;
   const double moved = 1 - static_cast<double>(gradient.zeros) / count;

@@ -16,6 +16,7 @@ struct UpdateSettings {
   std::string_view optimizer;  // its kind: "Adam"
   double rate = 0;
   double momentum = 0;
+  double kept = 1;  // the share that clipping leaves of each gradient
 };
 
 struct UpdateSize {
