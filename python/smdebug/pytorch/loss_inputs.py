@@ -93,7 +93,7 @@ class _Loss(LossSummary):
         self.targets: TensorSummary | None = None
 
     def whole_reduction(self, reduction: str) -> str:
-        """What `reduction` makes of it in what is minimized: see LossFacts."""
+        """The reduction in what is minimized, given that of the loss: see LossFacts."""
         return "scaled_sum" if self.is_part and reduction == "sum" else reduction
 
     def add_targets(self, targets: torch.Tensor, step: int) -> None:

@@ -137,7 +137,8 @@ constexpr double kMostWeights = 0.7;
 constexpr double kLowShare = 0.2;
 // A lower multiple of it is not too high.
 constexpr double kHighMultiple = 3;
-// What a clipping that explains small updates leaves of the gradients at most.
+// A clipping that explains small updates leaves at most this share of
+// gradients.
 constexpr double kHardlyAny = 0.1;
 // Of its highest value: a learning rate that has decayed, give or take
 // rounding.

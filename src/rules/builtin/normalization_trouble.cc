@@ -90,7 +90,7 @@ const Advice kAdvice[] = {
      .severity = Severity::advice},
     {.when = "running statistics that are not finite",
      .cause = "a batch with NaN or infinity, such as an overflow in float16: "
-              "the training normalizes by other batches and goes on, but the "
+              "the training normalizes by other batches and continues, but the "
               "running statistics, and with them every evaluation, stay NaN",
      .advice = "skip batches that are not finite, continue from a checkpoint "
                "before that step, or reset the statistics with "
