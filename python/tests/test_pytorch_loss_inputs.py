@@ -584,8 +584,11 @@ def test_padding_counts_as_far_as_all_steps_have_it(shares, seen):
 @pytest.mark.parametrize("is_module", [True, False])
 @pytest.mark.parametrize(
     ("after", "reduction"),
-    [(lambda loss: loss, "sum"), (lambda loss: loss / 6, "scaled_sum"),
-     (lambda loss: loss + 1, "scaled_sum")],
+    [
+        (lambda loss: loss, "sum"),
+        (lambda loss: loss / 6, "scaled_sum"),
+        (lambda loss: loss + 1, "scaled_sum"),
+    ],
 )
 def test_a_sum_that_is_only_a_part_of_what_is_minimized_is_told(
     out_dir, is_module, after, reduction

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-import torch
-from smdebug.pytorch.gradient_limits import GradientLimits
+
+torch = pytest.importorskip("torch")
+
+from smdebug.pytorch.gradient_limits import GradientLimits  # noqa: E402
 
 
 @pytest.fixture
