@@ -4,19 +4,14 @@ include/smdebug/core/run_facts.h."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Limits:
     norm: float | None = None  # of all gradients together
     value: float | None = None  # of each element
-
-    @property
-    def are_none(self) -> bool:
-        """Whether nothing is clipped."""
-        return self.norm is None and self.value is None
 
 
 class GradientLimits:
@@ -26,7 +21,8 @@ class GradientLimits:
     def __init__(self) -> None:
         self._common: _Limits | None = None  # of the updates so far; none so far
         self._next = _Limits()  # of the update that follows
-        self._parameters: list[int] = []  # how many each clipping of that update took
+        # The fewest parameters that a clipping of that update took; none so far.
+        self._fewest: int | None = None
         self._is_unknown = False
 
     @property
@@ -51,25 +47,23 @@ class GradientLimits:
             return
         known = self._next.norm if is_of_norm else self._next.value
         if known is not None or not isinstance(limit, (int, float)):
-            self._parameters.append(0)
+            parameters = 0  # unknown
         elif is_of_norm:
-            self._next.norm = float(limit)
+            self._next = replace(self._next, norm=float(limit))
         else:
-            self._next.value = float(limit)
-        self._parameters.append(parameters)
+            self._next = replace(self._next, value=float(limit))
+        self._fewest = parameters if self._fewest is None else min(self._fewest, parameters)
 
     def note_update(self, optimizer: Any) -> bool:
         """Notes that an optimizer is about to act. Returns whether the limits have changed."""
         if self._is_unknown:
             return False
-        limits, clipped = self._next, self._parameters
-        if limits.are_none and not clipped and self._common is not None and self._common.are_none:
-            return False
-        self._next, self._parameters = _Limits(), []
-        updated = sum(len(group["params"]) for group in optimizer.param_groups)
-        if min(clipped, default=updated) < updated:
-            return self.give_up()
+        limits, fewest = self._next, self._fewest
+        if fewest is not None:
+            self._next, self._fewest = _Limits(), None
+            if fewest < sum(len(group["params"]) for group in optimizer.param_groups):
+                return self.give_up()
         if self._common is None:
             self._common = limits
-            return not limits.are_none
+            return fewest is not None
         return limits != self._common and self.give_up()

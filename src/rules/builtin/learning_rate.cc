@@ -180,6 +180,10 @@ bool falls_linearly(std::span<const ScalarSample> losses) {
          middle - course.now > kLinearShare * (course.first - middle);
 }
 
+bool clips(const LoopFacts& loop) {
+  return loop.gradient_norm_limit || loop.gradient_value_limit;
+}
+
 // A loss that is a sum over the samples, under an SGD whose learning rate is
 // far too high for it.
 struct Sum {
@@ -190,7 +194,7 @@ struct Sum {
 // None for another loss or optimizer, and if a clipping limits the updates.
 std::optional<Sum> sum_of(const RunFacts& facts) {
   if (facts.losses.size() != 1 || facts.optimizers.size() != 1 ||
-      facts.loop.gradient_norm_limit || facts.loop.gradient_value_limit) {
+      clips(facts.loop)) {
     return std::nullopt;
   }
   const LossFacts& loss = facts.losses.front();
@@ -211,8 +215,7 @@ std::optional<Sum> sum_of(const RunFacts& facts) {
   return sum.samples > 1 && is_high ? std::optional(sum) : std::nullopt;
 }
 
-std::string clipping_text(const RunFacts& facts) {
-  const LoopFacts& loop = facts.loop;
+std::string clipping_text(const LoopFacts& loop) {
   return loop.gradient_norm_limit
              ? fmt::format("clipping to a norm of {:.4g}",
                            *loop.gradient_norm_limit)
@@ -617,6 +620,7 @@ class LearningRate : public Rule {
     const Course course = course_of(losses);
     const FollowedUpdate& update = *worker.last;
     if (update.optimizer != "SGD" || update.kept > kHardlyAny ||
+        !worker.judged_facts || !clips(worker.judged_facts->loop) ||
         !has_small_updates(worker, course) || !is_high(worker, course) ||
         median(worker.ratios) < kTrainingRatio * update.kept) {
       return std::nullopt;
@@ -625,7 +629,7 @@ class LearningRate : public Rule {
     finding.message =
         fmt::format("{}: {} leaves {} of the gradients, whose norm is {:.4g}",
                     tensor_text(worker.losses.name(), name),
-                    clipping_text(*worker.judged_facts),
+                    clipping_text(worker.judged_facts->loop),
                     short_number(update.kept), update.gradient_norm);
     add_small(finding, worker, course);
     add_evidence(finding, RateFault::clipped, worker, name, update.step);
