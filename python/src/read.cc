@@ -47,7 +47,8 @@ std::optional<std::chrono::nanoseconds> from_seconds(
 }
 
 // Calls a Python function before each refresh. Prints its exceptions: they do
-// not prevent reading the run.
+// not prevent reading the run. A Ctrl-C during the call interrupts what
+// follows.
 std::function<void()> refresh_callback(nb::object call) {
   if (call.is_none()) return {};
   return [call = std::move(call)] {
@@ -55,7 +56,11 @@ std::function<void()> refresh_callback(nb::object call) {
     try {
       call();
     } catch (nb::python_error& error) {
-      error.discard_as_unraisable("smdebug: before_refresh");
+      if (error.matches(PyExc_KeyboardInterrupt)) {
+        PyErr_SetInterrupt();
+      } else {
+        error.discard_as_unraisable("smdebug: before_refresh");
+      }
     }
   };
 }

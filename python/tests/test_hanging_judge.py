@@ -171,9 +171,9 @@ def test_a_run_to_compare_with_that_hangs_does_not_hold_up_the_training(
 def test_watch_ends_although_the_storage_does_not_respond(hanging_library, tmp_path, call):
     run = tmp_path / "hanging/run"
     write_steps(run, 3)
-    command = [SMDEBUG, "watch", run, *RULE, "--timeout", "4"]
+    command = [SMDEBUG, "watch", run, *RULE, "--timeout", "8"]
     process = start_hanging(hanging_library, tmp_path, call, command)
-    wait_for(process.stderr, "step 2")
+    wait_for(process.stderr, "step 2")  # the first status
     (tmp_path / "switch").touch()
     code, out, err = finished(process)
     assert code == 1, out + err

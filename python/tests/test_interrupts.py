@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+from smdebug.trials import create_trial
+from smdebug.trials import trial as trial_module
+
 GOLDEN = pathlib.Path(__file__).parents[2] / "tests" / "golden"
 
 WAITS = {
@@ -100,3 +103,13 @@ except SMDebugError as error:
         timeout=60,
     )
     assert done.stdout == "not_found 1\n", done.stderr
+
+
+def test_ctrl_c_while_hooks_are_flushed_before_a_refresh_is_not_lost(tmp_path, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trial_module, "before_refresh", lambda path: interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        create_trial(str(tmp_path / "nothing"))
+        pytest.fail("the interrupt was lost")
