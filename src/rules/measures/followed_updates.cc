@@ -84,6 +84,11 @@ namespace {
 // The share of the weights whose decay must be excessive.
 constexpr double kMostDecay = 0.7;
 
+double size_of(const TensorStatistics& statistics) {
+  return std::sqrt(statistics.sum_squares /
+                   static_cast<double>(statistics.count));
+}
+
 // The norm of all gradients together, before they are clipped.
 double gradient_norm(const FollowedParts& parts) {
   double squares = 0;
@@ -102,14 +107,7 @@ double kept_share(const RunFacts* facts, double norm,
     return limit && size > *limit ? *limit / size : 1.0;
   };
   return share(facts->loop.gradient_norm_limit, norm) *
-         share(facts->loop.gradient_value_limit,
-               std::sqrt(gradient.sum_squares /
-                         static_cast<double>(gradient.count)));
-}
-
-double size_of(const TensorStatistics& statistics) {
-  return std::sqrt(statistics.sum_squares /
-                   static_cast<double>(statistics.count));
+         share(facts->loop.gradient_value_limit, size_of(gradient));
 }
 
 }  // namespace
