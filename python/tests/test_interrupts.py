@@ -110,6 +110,11 @@ def test_ctrl_c_while_hooks_are_flushed_before_a_refresh_is_not_lost(tmp_path, m
         raise KeyboardInterrupt
 
     monkeypatch.setattr(trial_module, "before_refresh", lambda path: interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        create_trial(str(tmp_path / "nothing"))
-        pytest.fail("the interrupt was lost")
+    # A shell starts programs in the background with SIGINT ignored.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            create_trial(str(tmp_path / "nothing"))
+            pytest.fail("the interrupt was lost")
+    finally:
+        signal.signal(signal.SIGINT, handler)
