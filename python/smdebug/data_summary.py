@@ -46,6 +46,11 @@ class DataSummary:
         """Whether neither NaN nor infinity was found so far."""
         return self._not_finite is None
 
+    @property
+    def label_counts(self) -> Mapping[int, int]:
+        """How often each label has occurred."""
+        return self._labels
+
     def begin_step(self, dtype: str, shape: list[int]) -> None:
         """Begins the data of a further step."""
         self._steps += 1

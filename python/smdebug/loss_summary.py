@@ -4,11 +4,17 @@ include/smdebug/core/run_facts.h. It imports no framework."""
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
 
 from smdebug import _core
 from smdebug.data_summary import DataSummary
 from smdebug.token_shift import NO_SHIFT
+
+_Value = TypeVar("_Value")
 
 MEASURED_STEPS = 10
 REPORTED_AFTER = (3, 5, MEASURED_STEPS)  # steps
@@ -42,6 +48,12 @@ class LossInput:
     target_range: tuple[float, float] | None = None
     target_shift: int | None = None  # of token_shift.py
     revealing: set[int] | None = None  # of revealing_features.py
+    linear_layers: int | None = None  # without an activation; 0: the model is not linear
+    sees_later: bool | None = None  # whether its attention uses the tokens that it predicts
+    has_softmax_of_one: bool | None = None  # over a single score
+    mixes_places: bool | None = None  # whether a view has mixed places and classes
+    ignored_tokens: int | None = None  # of ignored_tokens.py
+    class_weights: np.ndarray | None = None
 
 
 class LossSummary:
@@ -80,8 +92,38 @@ class LossSummary:
             target_range=_hull(ranges),
             target_shift=_shift([each.target_shift for each in inputs]),
             revealing_feature=_revealing([each.revealing for each in inputs]),
+            linear_layers=_agreed([each.linear_layers for each in inputs]) or None,
+            sees_later=_agreed([each.sees_later for each in inputs]),
+            has_softmax_of_one=_agreed([each.has_softmax_of_one for each in inputs]),
+            mixes_places=_agreed([each.mixes_places for each in inputs]),
+            ignored_tokens=_fewest([each.ignored_tokens for each in inputs]),
+            class_weights=_weights_of_extremes(
+                inputs[-1].class_weights, {} if targets is None else targets.label_counts
+            ),
             targets=None if targets is None else targets.facts(),
         )
+
+
+def _weights_of_extremes(
+    weights: np.ndarray | None, counts: Mapping[int, int]
+) -> tuple[float, float] | None:
+    """The weights of the most and of the least frequent class."""
+    if weights is None or len(counts) < 2:
+        return None
+    most, least = max(counts, key=counts.__getitem__), min(counts, key=counts.__getitem__)
+    if not (0 <= most < len(weights) and 0 <= least < len(weights)):
+        return None
+    return float(weights[most]), float(weights[least])
+
+
+def _agreed(values: list[_Value | None]) -> _Value | None:
+    """The value of all steps in which it is known."""
+    known = {value for value in values if value is not None}
+    return known.pop() if len(known) == 1 else None
+
+
+def _fewest(counts: list[int | None]) -> int | None:
+    return min((count for count in counts if count is not None), default=None)
 
 
 def _same(texts: list[str]) -> str:

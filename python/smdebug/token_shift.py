@@ -67,6 +67,12 @@ def layouts(tokens: np.ndarray, targets: np.ndarray) -> Iterator[tuple[np.ndarra
             yield sequences, labels.T if places_first else labels
 
 
+def places_of(tokens: np.ndarray, targets: np.ndarray) -> int:
+    """The number of places of a sequence for which there are targets; 0 if the sizes do not
+    agree."""
+    return next((labels.shape[1] for _, labels in layouts(tokens, targets)), 0)
+
+
 def _fits(tokens: np.ndarray, labels: np.ndarray, ignored: int | None, shift: int) -> bool:
     width = min(labels.shape[1], tokens.shape[1] - shift)
     labels = labels[:, :width]

@@ -214,7 +214,13 @@ void bind_loss(nb::module_& m) {
              std::optional<DataFacts> targets, std::optional<double> fractional,
              std::optional<std::uint64_t> revealing_feature,
              std::optional<double> padding,
-             std::optional<std::int64_t> padding_label) {
+             std::optional<std::int64_t> padding_label,
+             std::optional<std::uint64_t> linear_layers,
+             std::optional<bool> sees_later,
+             std::optional<bool> has_softmax_of_one,
+             std::optional<bool> mixes_places,
+             std::optional<std::uint64_t> ignored_tokens,
+             std::optional<Range> class_weights) {
             new (self) LossInputFacts{.function = std::move(function),
                                       .steps = steps,
                                       .shape = std::move(shape),
@@ -231,7 +237,16 @@ void bind_loss(nb::module_& m) {
                                       .target_high = {},
                                       .target_shift = target_shift,
                                       .revealing_feature = revealing_feature,
+                                      .linear_layers = linear_layers,
+                                      .sees_later = sees_later,
+                                      .has_softmax_of_one = has_softmax_of_one,
+                                      .mixes_places = mixes_places,
+                                      .ignored_tokens = ignored_tokens,
                                       .targets = std::move(targets)};
+            if (class_weights) {
+              self->weight_of_largest_class = class_weights->first;
+              self->weight_of_smallest_class = class_weights->second;
+            }
             if (!target_range) return;
             self->target_low = target_range->first;
             self->target_high = target_range->second;
@@ -245,7 +260,13 @@ void bind_loss(nb::module_& m) {
           "fractional"_a.none() = nb::none(),
           "revealing_feature"_a.none() = nb::none(),
           "padding"_a.none() = nb::none(),
-          "padding_label"_a.none() = nb::none())
+          "padding_label"_a.none() = nb::none(),
+          "linear_layers"_a.none() = nb::none(),
+          "sees_later"_a.none() = nb::none(),
+          "has_softmax_of_one"_a.none() = nb::none(),
+          "mixes_places"_a.none() = nb::none(),
+          "ignored_tokens"_a.none() = nb::none(),
+          "class_weights"_a.none() = nb::none())
       .def_ro("function", &LossInputFacts::function)
       .def_ro("steps", &LossInputFacts::steps)
       .def_ro("shape", &LossInputFacts::shape)
@@ -265,6 +286,20 @@ void bind_loss(nb::module_& m) {
                    })
       .def_ro("target_shift", &LossInputFacts::target_shift)
       .def_ro("revealing_feature", &LossInputFacts::revealing_feature)
+      .def_ro("linear_layers", &LossInputFacts::linear_layers)
+      .def_ro("sees_later", &LossInputFacts::sees_later)
+      .def_ro("has_softmax_of_one", &LossInputFacts::has_softmax_of_one)
+      .def_ro("mixes_places", &LossInputFacts::mixes_places)
+      .def_ro("ignored_tokens", &LossInputFacts::ignored_tokens)
+      .def_prop_ro("class_weights",
+                   [](const LossInputFacts& self) -> std::optional<Range> {
+                     if (!self.weight_of_largest_class ||
+                         !self.weight_of_smallest_class) {
+                       return {};
+                     }
+                     return Range(*self.weight_of_largest_class,
+                                  *self.weight_of_smallest_class);
+                   })
       .def_ro("targets", &LossInputFacts::targets);
   nb::class_<LossFacts>(m, "LossFacts", "The facts of a loss.")
       .def(
@@ -333,13 +368,15 @@ void bind_loop(nb::module_& m) {
              std::optional<std::uint64_t> short_lived_optimizers,
              std::optional<std::uint64_t> evaluations_in_training_mode,
              std::optional<std::uint64_t> data_passes,
-             std::vector<std::string> layers_outside) {
+             std::vector<std::string> layers_outside,
+             std::uint64_t empty_clippings) {
             new (self) LoopFacts{std::move(autocast_dtype),
                                  std::move(schedulers),
                                  scaled_clippings,
                                  scaled_clipping_limit,
                                  gradient_norm_limit,
                                  gradient_value_limit,
+                                 empty_clippings,
                                  log_hides_not_finite,
                                  std::move(not_finite_by),
                                  short_lived_optimizers,
@@ -358,11 +395,13 @@ void bind_loop(nb::module_& m) {
           "short_lived_optimizers"_a.none() = nb::none(),
           "evaluations_in_training_mode"_a.none() = nb::none(),
           "data_passes"_a.none() = nb::none(),
-          "layers_outside"_a = std::vector<std::string>())
+          "layers_outside"_a = std::vector<std::string>(),
+          "empty_clippings"_a = 0)
       .def_ro("autocast_dtype", &LoopFacts::autocast_dtype)
       .def_ro("schedulers", &LoopFacts::schedulers)
       .def_ro("scaled_clippings", &LoopFacts::scaled_clippings)
       .def_ro("scaled_clipping_limit", &LoopFacts::scaled_clipping_limit)
+      .def_ro("empty_clippings", &LoopFacts::empty_clippings)
       .def_ro("gradient_norm_limit", &LoopFacts::gradient_norm_limit)
       .def_ro("gradient_value_limit", &LoopFacts::gradient_value_limit)
       .def_ro("log_hides_not_finite", &LoopFacts::log_hides_not_finite)

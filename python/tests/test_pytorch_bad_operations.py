@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from smdebug.pytorch.bad_operations import operation_of
+from smdebug.pytorch.bad_operations import operation_of, operation_of_gradient
 
 ZERO_TWICE = [0.0, 2.0, 0.0, 4.0]
 ONE_BELOW = [1.0, -2.0, 3.0, 4.0]
@@ -69,3 +69,19 @@ def test_a_graph_with_nodes_of_a_program_is_searched_beyond_them():
 
     x = torch.tensor(ZERO_TWICE, requires_grad=True)
     assert operation_of(Half.apply(x.log()).sum(), 7).kind == "log of 0"
+
+
+@pytest.mark.parametrize("root", [torch.sqrt, lambda x: x**0.5, lambda x: x**0.25])
+def test_a_root_of_0_makes_its_gradient_infinite(root):
+    x = torch.tensor(ZERO_TWICE, requires_grad=True)
+    loss = root(x).sum()
+    found = operation_of_gradient(loss, 7)
+    assert (found.kind, found.step) == ("gradient of a root of 0", 7)
+    assert (found.elements, found.size) == (2, 4)
+    loss.backward()
+    assert x.grad.isinf().sum() == 2
+
+
+def test_a_root_above_0_and_a_square_have_a_gradient():
+    x = torch.tensor(ZERO_TWICE, requires_grad=True)
+    assert operation_of_gradient((x + 1e-12).sqrt().sum() + (x**2).sum(), 7) is None

@@ -129,6 +129,64 @@ def test_the_limit_that_all_updates_have_in_common_is_told(
     assert (loop.gradient_norm_limit, loop.gradient_value_limit) == (norm, value)
 
 
+EARLY_CLIPPED = """
+import torch
+from torch.nn.utils import clip_grad_norm_
+model = torch.nn.Linear(4, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(12):
+    optimizer.zero_grad()
+    clip_grad_norm_(model.parameters(), 1.0)
+    model(torch.randn(6, 4)).square().mean().backward()
+    {late}
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("late", "clippings"),
+    [
+        ("pass", 10),  # the tenth is reported
+        ("if step == 5: clip_grad_norm_(model.parameters(), 1.0)", 0),
+    ],
+)
+def test_clippings_before_the_backward_pass_are_counted(tmp_path, out_dir, late, clippings):
+    run(tmp_path, out_dir, EARLY_CLIPPED.format(late=late))
+    assert loop_of(out_dir).empty_clippings == clippings
+
+
+ROOT_OF_0 = """
+import torch
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(6):
+    x = torch.randn(4, 2)
+    other = x.clone() if step == 0 else torch.randn(4, 2)
+    optimizer.zero_grad()
+    one, two = model(torch.cat([x, other])).chunk(2)
+    squares = (one - two).square().sum(1)
+    {before}
+    squares.sqrt().mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("before", ["pass", "squares = squares + 1e-12"])
+def test_the_gradient_of_a_root_of_0_is_to_blame_for_the_next_loss(tmp_path, out_dir, before):
+    run(tmp_path, out_dir, ROOT_OF_0.format(before=before))
+    blamed = loop_of(out_dir).not_finite_by
+    if before != "pass":
+        assert blamed is None
+        return
+    assert (blamed.kind, blamed.step) == ("gradient of a root of 0", 0)
+    assert (blamed.elements, blamed.size) == (4, 4)
+
+
+def test_a_root_of_0_behind_a_relu_is_not_to_blame(tmp_path, out_dir):
+    run(tmp_path, out_dir, ROOT_OF_0.format(before="squares = (squares - 1).relu()"))
+    assert loop_of(out_dir).not_finite_by is None
+
+
 def test_a_limit_of_gradients_of_mixed_precision_is_unknown(tmp_path, out_dir):
     run(tmp_path, out_dir, SCALED + "[step(i) for i in range(5)]")
     assert loop_of(out_dir).gradient_norm_limit is None

@@ -118,6 +118,15 @@ Json to_json(const LossInputFacts& input) {
       {"target_high", number_or_null(input.target_high)},
       {"target_shift", Json(input.target_shift)},
       {"revealing_feature", Json(input.revealing_feature)},
+      {"linear_layers", Json(input.linear_layers)},
+      {"sees_later", Json(input.sees_later)},
+      {"has_softmax_of_one", Json(input.has_softmax_of_one)},
+      {"mixes_places", Json(input.mixes_places)},
+      {"ignored_tokens", Json(input.ignored_tokens)},
+      {"weight_of_largest_class",
+       number_or_null(input.weight_of_largest_class)},
+      {"weight_of_smallest_class",
+       number_or_null(input.weight_of_smallest_class)},
       {"targets", input.targets ? to_json(*input.targets) : Json()}};
 }
 
@@ -163,6 +172,7 @@ Json to_json(const LoopFacts& loop) {
       {"autocast_dtype", text_or_null(loop.autocast_dtype)},
       {"schedulers", list_json(loop.schedulers)},
       {"scaled_clippings", loop.scaled_clippings},
+      {"empty_clippings", loop.empty_clippings},
       {"scaled_clipping_limit", number_or_null(loop.scaled_clipping_limit)},
       {"gradient_norm_limit", number_or_null(loop.gradient_norm_limit)},
       {"gradient_value_limit", number_or_null(loop.gradient_value_limit)},
@@ -369,6 +379,15 @@ Status parse_into(const Json& json, LossInputFacts& input) {
   SMD_TRY(input.target_shift, optional_count_at(json, "target_shift"));
   SMD_TRY(input.revealing_feature,
           optional_count_at(json, "revealing_feature"));
+  SMD_TRY(input.linear_layers, optional_count_at(json, "linear_layers"));
+  SMD_TRY(input.sees_later, flag_at(json, "sees_later"));
+  SMD_TRY(input.has_softmax_of_one, flag_at(json, "has_softmax_of_one"));
+  SMD_TRY(input.mixes_places, flag_at(json, "mixes_places"));
+  SMD_TRY(input.ignored_tokens, optional_count_at(json, "ignored_tokens"));
+  SMD_TRY(input.weight_of_largest_class,
+          optional_number_at(json, "weight_of_largest_class"));
+  SMD_TRY(input.weight_of_smallest_class,
+          optional_number_at(json, "weight_of_smallest_class"));
   return parse_optional(json, "targets", input.targets);
 }
 
@@ -416,6 +435,7 @@ Status parse_into(const Json& json, LoopFacts& loop) {
   SMD_TRY(loop.autocast_dtype, optional_text_at(json, "autocast_dtype"));
   SMD_CHECK_OK(parse_list(json, "schedulers", loop.schedulers));
   SMD_TRY(loop.scaled_clippings, count_at(json, "scaled_clippings"));
+  SMD_TRY(loop.empty_clippings, count_at(json, "empty_clippings"));
   SMD_TRY(loop.scaled_clipping_limit,
           optional_number_at(json, "scaled_clipping_limit"));
   SMD_TRY(loop.gradient_norm_limit,

@@ -53,6 +53,13 @@ RunFacts facts_of_all_kinds() {
   input.revealing_feature = 5;
   input.padding = 0.375;
   input.padding_label = -1;
+  input.linear_layers = 3;
+  input.sees_later = true;
+  input.has_softmax_of_one = false;
+  input.mixes_places = true;
+  input.ignored_tokens = 12;
+  input.weight_of_largest_class = 1.5;
+  input.weight_of_smallest_class = 0.5;
   DataFacts& labels = input.targets.emplace();
   labels.dtype = "int64";
   labels.steps = 10;
@@ -90,6 +97,7 @@ RunFacts facts_of_all_kinds() {
   facts.loop.schedulers = {{"StepLR", 0, 7, 70, {{"step_size", 30}}},
                            {"LambdaLR", std::nullopt, 1, 0, {}}};
   facts.loop.scaled_clippings = 9;
+  facts.loop.empty_clippings = 11;
   facts.loop.scaled_clipping_limit = 1.5;
   facts.loop.gradient_norm_limit = 0.5;
   facts.loop.gradient_value_limit = 0.25;

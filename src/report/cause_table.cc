@@ -37,14 +37,21 @@ constexpr Kinds kOtherParameters = {"the optimizer holds other parameters",
 constexpr Kinds kPartRests = {"a learning rate of 0", "no gradient"};
 constexpr Kinds kNoUpdate = {"nothing moves and no optimizer acts"};
 constexpr Kinds kZeroGradients = {"gradients of 0"};
-constexpr Kinds kWrongInput = {
-    "do not sum to 1", "probabilities for",      "scores for",
-    "broadcast",       "all labels are ignored", "over the batch",
-    "no whole numbers"};
+constexpr Kinds kWrongInput = {"do not sum to 1",
+                               "probabilities for",
+                               "scores for",
+                               "broadcast",
+                               "all labels are ignored",
+                               "over the batch",
+                               "no whole numbers",
+                               "several places in one row",
+                               "linear layers without activations",
+                               "a softmax over a single score"};
 constexpr Kinds kWrongValues = {"the same output for all samples",
                                 "targets that the model cannot give"};
-constexpr Kinds kUndefined = {"log of", "division by 0", "undefined power",
-                              "overflow of", "mean of no"};
+constexpr Kinds kUndefined = {"log of",          "division by 0",
+                              "undefined power", "overflow of",
+                              "mean of no",      "gradient of a root"};
 constexpr Kinds kWrongSign = {"the wrong sign"};
 constexpr Kinds kHighStart = {"far above a guess"};
 constexpr Kinds kStatisticsNotFinite = {
@@ -56,6 +63,7 @@ constexpr Kinds kDeadAtOnce = {"dead from the first step on"};
 constexpr Kinds kDeadLater = {"dead after updates"};
 constexpr Kinds kTooLarge = {"too large"};
 constexpr Kinds kTooSmall = {"too small"};
+constexpr Kinds kEmptyClipping = {"a clipping before the gradients"};
 constexpr Kinds kWeightDecay = {"a weight decay that is too strong"};
 constexpr Kinds kNarrow = {"clipped before", "an epsilon that is 0",
                            "skips each update", "skips many updates"};
@@ -321,6 +329,9 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::optimizer,
      .finding = {"MixedPrecision", kNarrow},
      .effects = kByMixedPrecision},
+    {.stage = Stage::optimizer,
+     .finding = {"LearningRate", kEmptyClipping},
+     .effects = kByHighRate},
     {.stage = Stage::optimizer,
      .finding = {"LearningRate", kTooLarge},
      .effects = kByHighRate},

@@ -133,6 +133,9 @@ std::string input_text(const LossInputFacts& input) {
   if (input.padding.value_or(0) > 0)
     text += fmt::format(", {:.3g} % of them padding that counts",
                         100 * *input.padding);
+  if (input.linear_layers)
+    text += fmt::format(", of {} linear layers without an activation",
+                        *input.linear_layers);
   return text;
 }
 

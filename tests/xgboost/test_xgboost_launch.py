@@ -119,7 +119,7 @@ def test_the_booster_is_told_with_its_settings(tmp_path, given, kind, told):
     [
         ('{"objective": "binary:logistic"}', True),
         ('{"objective": "multi:softprob", "num_class": 2}', True),
-        ('{"objective": "binary:logistic", "scale_pos_weight": 8}', False),
+        ('{"objective": "binary:logistic", "scale_pos_weight": 8}', True),
         ('{"objective": "reg:squarederror"}', False),
     ],
 )
@@ -138,6 +138,8 @@ def test_the_labels_of_a_classification_are_counted(tmp_path, given, is_told):
     assert (targets.labels, targets.classes) == (40, 2)
     assert (targets.smallest_class, targets.largest_class) == (counts.min(), counts.max())
     assert loss.kind == json.loads(given)["objective"]
+    is_weighted = "scale_pos_weight" in given
+    assert loss.input.class_weights == ((1.0, 8.0) if is_weighted else None)
 
 
 def test_weighted_rows_are_not_counted(tmp_path):

@@ -156,6 +156,25 @@ struct LossInputFacts {
   // The feature of the model's first input, of the shape (samples, features),
   // that equals the targets times a number plus a number in all steps.
   std::optional<std::uint64_t> revealing_feature = {};
+  // The layers of a model without any activation that a single layer could
+  // replace. None: there are none, or it is unknown.
+  std::optional<std::uint64_t> linear_layers = {};
+  // Of a model of a language: whether all attentions over the places use later
+  // places, which are to be predicted. None: there is no attention.
+  std::optional<bool> sees_later = {};
+  // Whether the model has a softmax over a dimension of size 1, of scores that
+  // a layer computed: its result is always 1.
+  std::optional<bool> has_softmax_of_one = {};
+  // Whether the rows of scores are a view of (samples, classes, places...),
+  // which puts the scores of one class at several places into a row.
+  std::optional<bool> mixes_places = {};
+  // The number of different tokens that have the label which the loss ignores,
+  // if it is the label of a class; 0 if they are padding. None: unknown.
+  std::optional<std::uint64_t> ignored_tokens = {};
+  // The weights that the loss gives to the most and to the least frequent class
+  // of the targets. None: it has no weights of classes.
+  std::optional<double> weight_of_largest_class = {};
+  std::optional<double> weight_of_smallest_class = {};
   std::optional<DataFacts> targets;  // none: not measured
 
   friend bool operator==(const LossInputFacts&,
@@ -192,7 +211,8 @@ struct SchedulerFacts {
 // loss, one whose argument is finite and outside of what it is defined for.
 struct OperationFacts {
   // "log of 0", "log of a negative number", "division by 0", "undefined power",
-  // "overflow of exp" or "mean of no elements"
+  // "overflow of exp", "mean of no elements" or "gradient of a root of 0",
+  // which makes not the loss but its gradient infinite or NaN
   std::string kind;
   Step step = 0;               // the global step of the loss
   std::uint64_t elements = 0;  // of the argument that are outside
@@ -215,6 +235,8 @@ struct LoopFacts {
   // clipping, or its limit changes, or a gradient scaler acts.
   std::optional<double> gradient_norm_limit = {};
   std::optional<double> gradient_value_limit = {};
+  // The clippings so far, if none of them found a gradient, else 0.
+  std::uint64_t empty_clippings = 0;
   // Whether the trainer leaves losses that are not finite out of its log.
   bool log_hides_not_finite = false;
   std::optional<OperationFacts> not_finite_by = {};  // none: unknown

@@ -14,31 +14,40 @@ from typing import Any
 import torch
 
 from smdebug import _core
-from smdebug.pytorch.private_names import saved_tensor
+from smdebug.pytorch.private_names import node_name, saved_tensor
+
+_Checks = dict[str, Callable[[Any, int], "_core.OperationFacts | None"]]
 
 _MOST_NODES = 1000  # of a graph, from the loss on
+_ROOT_OF_0 = "gradient of a root of 0"
 
 
 def operation_of(loss: torch.Tensor, step: int) -> _core.OperationFacts | None:
     """The operation that made `loss` NaN or infinite; None if its graph does not tell. Reads the
     values of tensors, and raises what that raises."""
+    return _farthest(loss, step, _CHECKS)
+
+
+def operation_of_gradient(loss: torch.Tensor, step: int) -> _core.OperationFacts | None:
+    """The operation whose gradient is infinite or NaN, unless one before it stops gradients,
+    although `loss` is finite; None if there is none. Raises what reading tensors raises."""
+    return _farthest(loss, step, _GRADIENT_CHECKS)
+
+
+def _farthest(loss: torch.Tensor, step: int, checks: _Checks) -> _core.OperationFacts | None:
     found = None
     seen = {loss.grad_fn}
     waiting = deque(seen)
     while waiting:
         node: Any = waiting.popleft()
         # The one that is farthest from the loss comes first in the forward pass.
-        found = _fault_of(node, step) or found
+        check = checks.get(node_name(node))
+        found = (check(node, step) if check else None) or found
         for below, _ in node.next_functions:
             if below is not None and below not in seen and len(seen) < _MOST_NODES:
                 seen.add(below)
                 waiting.append(below)
     return found
-
-
-def _fault_of(node: Any, step: int) -> _core.OperationFacts | None:
-    check = _CHECKS.get(node.name().rstrip("0123456789").removesuffix("Backward"))
-    return check(node, step) if check else None
 
 
 def _fault(
@@ -81,6 +90,20 @@ def _power(node: Any, step: int) -> _core.OperationFacts | None:
     return _fault("undefined power", base, is_outside, step)
 
 
+def _root(node: Any, step: int) -> _core.OperationFacts | None:
+    result = _plain(saved_tensor(node, "result"))
+    if result is None:
+        return None
+    return _of_result(_ROOT_OF_0, result, result == 0, step)
+
+
+def _power_below_1(node: Any, step: int) -> _core.OperationFacts | None:
+    base, exponent = _plain(saved_tensor(node, "self")), getattr(node, "_saved_exponent", None)
+    if base is None or not isinstance(exponent, (int, float)) or not 0 < exponent < 1:
+        return None
+    return _of_result(_ROOT_OF_0, base, base == 0, step)
+
+
 def _exp(node: Any, step: int) -> _core.OperationFacts | None:
     result = _plain(saved_tensor(node, "result"))
     if result is None or bool(result.isnan().any()):
@@ -111,7 +134,7 @@ def _plain(tensor: Any) -> torch.Tensor | None:
     return tensor.detach() if is_plain and tensor.is_floating_point() else None
 
 
-_CHECKS: dict[str, Callable[[Any, int], _core.OperationFacts | None]] = {
+_CHECKS: _Checks = {
     "Log": _log,
     "Log2": _log,
     "Log10": _log,
@@ -121,3 +144,4 @@ _CHECKS: dict[str, Callable[[Any, int], _core.OperationFacts | None]] = {
     "Exp": _exp,
     "Mean": _mean,
 }
+_GRADIENT_CHECKS: _Checks = {"Sqrt": _root, "Pow": _power_below_1}

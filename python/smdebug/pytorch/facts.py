@@ -53,6 +53,7 @@ _MOST_OUTSIDE = 20
 # The keys of an optimizer's group that are facts -> their names.
 _GROUP_SETTINGS = {
     "lr": "learning_rate",
+    "initial_lr": "initial_learning_rate",  # set by schedulers
     "weight_decay": "weight_decay",
     "momentum": "momentum",
     "eps": "eps",
@@ -150,7 +151,10 @@ class FactsReport:
 
     def note_graph(self, loss: torch.Tensor) -> None:
         """Notes the graph of a loss in a saved step."""
-        self.loss_inputs.note_graph(loss, self._session.step[0])
+        step = self._session.step[0]
+        if self.loss_inputs.is_wanted(step):
+            self.loop.note_gradient(loss, step)
+        self.loss_inputs.note_graph(loss, step)
 
     def note_loss(self, module: nn.Module, arguments: Any, loss: Any) -> None:
         """Notes a call of a loss module in a saved step."""

@@ -16,7 +16,7 @@ from torch.utils.data import IterableDataset
 from smdebug import _core
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
-from smdebug.pytorch.bad_operations import operation_of
+from smdebug.pytorch.bad_operations import operation_of, operation_of_gradient
 from smdebug.pytorch.gradient_limits import GradientLimits
 from smdebug.pytorch.plain_tensors import can_read
 
@@ -38,6 +38,7 @@ _SCHEDULER_SETTINGS = (
 _SHORT_LIFE = 2  # updates, of all optimizers
 # Of a group of an optimizer that keeps averages of the gradients, if not 0.
 _AVERAGES = ("betas", "momentum", "alpha", "rho")
+_MOST_STEPS_LATER = 10  # from a gradient that is not finite to the loss that it spoils
 _TRAINER_MODULE = "transformers.trainer"
 
 
@@ -60,9 +61,12 @@ class LoopNotes:
         self._data_passes: int | None = None  # none was seen
         self._clippings = 0
         self._limit: float | None = None
+        # Clippings that found no gradient; None once one has found some.
+        self._empty_clippings: int | None = 0
         self._gradient_limits = GradientLimits()
         self._hides_nan: bool | None = None
         self._not_finite_by: _core.OperationFacts | None = None
+        self._suspect: _core.OperationFacts | None = None  # in the last graph with finite numbers
         self._is_off = False
 
     def facts(self, optimizers: list[Any], layers_outside: Sequence[str] = ()) -> _core.LoopFacts:
@@ -72,6 +76,7 @@ class LoopNotes:
             schedulers=[each.facts(optimizers, self._updates) for each in self._schedulers],
             scaled_clippings=self._clippings,
             scaled_clipping_limit=self._limit,
+            empty_clippings=self._empty_clippings or 0,
             gradient_norm_limit=self._gradient_limits.norm,
             gradient_value_limit=self._gradient_limits.value,
             log_hides_not_finite=bool(self._hides_nan),
@@ -123,10 +128,26 @@ class LoopNotes:
         """Searches the operation that made a loss NaN or infinite, before its backward pass."""
         try:
             if loss.grad_fn is not None and can_read(loss):
-                self._not_finite_by = operation_of(loss, step)
+                self._not_finite_by = operation_of(loss, step) or self._suspect_of(step)
                 self.version += self._not_finite_by is not None
         except Exception as error:  # a graph may have nodes of other libraries
             _logger.debug("the operation that made a loss not finite is unknown: %r", error)
+
+    def _suspect_of(self, step: int) -> _core.OperationFacts | None:
+        """The operation whose gradient may have made the loss of a later step not finite."""
+        suspect = self._suspect
+        return suspect if suspect and step <= suspect.step + _MOST_STEPS_LATER else None
+
+    def note_gradient(self, loss: torch.Tensor, step: int) -> None:
+        """Searches an operation whose gradient may be NaN or infinite, before the backward pass of
+        a loss that is finite. It is reported if the next loss is not finite: a clamp or a ReLU
+        before the operation stops such gradients."""
+        try:
+            is_readable = type(loss) is torch.Tensor and loss.grad_fn is not None and can_read(loss)
+            if self._not_finite_by is None and is_readable and loss.isfinite().all():
+                self._suspect = operation_of_gradient(loss, step)
+        except Exception as error:
+            _logger.debug("the gradients of the operations of a loss are unknown: %r", error)
 
     def note_update(self, optimizer: Any) -> None:
         """Notes that an optimizer is about to act."""
@@ -183,10 +204,19 @@ class LoopNotes:
             self._data_passes += 1
             self.version += self._data_passes in _REPORTED_AFTER
 
-    def note_clipping(self, is_of_norm: bool, parameters: int, limit: Any) -> None:
+    def note_clipping(
+        self, is_of_norm: bool, parameters: Sequence[torch.Tensor], limit: Any
+    ) -> None:
         """Notes that the gradients of some parameters are clipped to a limit of their norm, or of
         their elements."""
-        self._gradient_limits.note_clipping(is_of_norm, parameters, limit)
+        if self._empty_clippings is not None:
+            if all(each.grad is None for each in parameters):
+                self._empty_clippings += 1
+                self.version += self._empty_clippings in _REPORTED_AFTER
+            else:
+                self.version += self._empty_clippings > 0
+                self._empty_clippings = None
+        self._gradient_limits.note_clipping(is_of_norm, len(parameters), limit)
 
     def note_scaler(self) -> None:
         """Notes that a gradient scaler acts: gradients of one step carry its scale, and limits are

@@ -157,7 +157,7 @@ class LoopWatch:
         if isinstance(parameters, torch.Tensor):
             parameters = [parameters]
         if not self._has_scaler:
-            self._notes.note_clipping(is_of_norm, len(parameters), limit)
+            self._notes.note_clipping(is_of_norm, parameters, limit)
             return
         if len(self._clipped) == _MOST_CLIPPINGS:
             return

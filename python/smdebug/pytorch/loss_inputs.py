@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -32,14 +33,16 @@ from smdebug.loss_summary import (
     LossSummary,
 )
 from smdebug.pytorch.data_summary import TensorSummary
+from smdebug.pytorch.model_graph import model_graph
 from smdebug.pytorch.plain_tensors import can_read, is_plain
-from smdebug.pytorch.private_names import saved_tensor
+from smdebug.pytorch.private_names import node_name, saved_tensor
 from smdebug.pytorch.remembered_inputs import RememberedInputs
 
 _logger = get_logger()
 
 _MOST_PASSES = 4  # backward passes of a step, or calls of loss modules
 _MOST_LOSSES = 8
+_GRAPH_STEPS = 3  # in which the graph of the model is searched
 _MOST_NODES = 200  # of a graph, from the loss on
 
 # The functions that are recognized, by their node in the graph.
@@ -108,6 +111,8 @@ class _Input(LossInput):
     """The input of one loss in one step, with its targets until they are summarized."""
 
     target: torch.Tensor | None = None
+    classes: int = 0  # of a cross entropy; 0: unknown
+    places: int = 0  # of sequences whose next tokens are the targets
 
 
 class LossInputs:
@@ -133,7 +138,9 @@ class LossInputs:
     def note_model(self, arguments: Any, keywords: Mapping[str, Any], step: int) -> None:
         """Remembers the inputs of a call of a model, whose loss follows."""
         if self.is_wanted(step):
-            self._inputs.remember(arguments, keywords)
+            self._inputs.remember(arguments, keywords, step)
+        else:
+            self._inputs.forget()
 
     def note_graph(self, loss: torch.Tensor, step: int) -> None:
         """Measures the losses in a graph that starts at `loss`, before its backward pass."""
@@ -228,12 +235,23 @@ class LossInputs:
             if node is None and self._rows_off is not None and self._rows_off[0] == self._step:
                 measured.outside = self._rows_off[1]
             if kind in _WITH_LABELS and measured.target is not None:
-                measured.target_shift, measured.padding = self._inputs.compare_tokens(
-                    measured.target, label
-                )
-                if reduction == "none" or saved_tensor(node, "weight") is not None:
+                self._compare_tokens(measured, label)
+                weight = saved_tensor(node, "weight")
+                if reduction == "none" or weight is not None:
                     measured.padding = None  # a mask or a weight of 0 may follow
+                measured.class_weights = _class_weights(weight)
+            known = self._losses.get(key)
+            if known is None or known.steps < _GRAPH_STEPS:
+                _measure_model(measured, _below(log_softmax or node))
             self._add(key, measured, reduction, label)
+
+    def _compare_tokens(self, measured: _Input, label: int | None) -> None:
+        """Compares the targets with the tokens that the model got."""
+        tokens = self._inputs.compare_tokens(measured.target, label, measured.classes)
+        measured.target_shift, measured.padding = tokens.shift, tokens.padding
+        measured.ignored_tokens = tokens.ignored
+        if tokens.shift == 1 and tokens.are_only:
+            measured.places = tokens.places
 
     def _measure_arguments(
         self, key: tuple[int, str, int], module: Any, given: torch.Tensor, target: torch.Tensor
@@ -244,7 +262,7 @@ class LossInputs:
         measured.target_shape = list(target.shape)
         softmax = _computing(given.grad_fn)
         are_of_classes = given.shape == target.shape and _sum_to_one(_rows_of_classes(target))
-        if key[1] == "kl_div" and _name(softmax) == "LogSoftmax" and are_of_classes:
+        if key[1] == "kl_div" and node_name(softmax) == "LogSoftmax" and are_of_classes:
             measured.values = _normalized_otherwise(given, softmax) or measured.values
         self._add(key, measured, module.reduction, None)
 
@@ -313,13 +331,6 @@ def _rows_off(step: int, given: Any = None, target: Any = None) -> tuple[int, fl
 # --- the graph ---
 
 
-def _name(node: Any) -> str:
-    """ "MseLoss" of MseLossBackward0; "" of no node."""
-    if node is None:
-        return ""
-    return node.name().rstrip("0123456789").removesuffix("Backward")
-
-
 def _below(node: Any) -> Any:
     """The node that computed the first operand; None if there is none."""
     functions = node.next_functions
@@ -330,10 +341,10 @@ def _producer(node: Any) -> tuple[str, bool]:
     """(what computed a tensor, whether its elements are the computed ones: neither expanded nor
     rounded)."""
     is_whole = True
-    while _name(node) in _PASSING:
-        is_whole &= _name(node) not in ("Expand", "ToCopy")
+    while node_name(node) in _PASSING:
+        is_whole &= node_name(node) not in ("Expand", "ToCopy")
         node = _below(node)
-    name = _name(node)
+    name = node_name(node)
     if name in _LINEAR:
         return "Linear", is_whole
     return ("" if "::" in name else name), is_whole
@@ -341,7 +352,7 @@ def _producer(node: Any) -> tuple[str, bool]:
 
 def _computing(node: Any) -> Any:
     """The node that computed the elements that `node` passes on."""
-    while _name(node) in _PASSING:
+    while node_name(node) in _PASSING:
         node = _below(node)
     return node
 
@@ -349,14 +360,14 @@ def _computing(node: Any) -> Any:
 def _log_softmax_of(node: Any) -> Any:
     """The log-softmax of which the node received elements, or None."""
     node = _computing(_below(node))
-    return node if _name(node) == "LogSoftmax" else None
+    return node if node_name(node) == "LogSoftmax" else None
 
 
 def _softmax_of_log(node: Any) -> Any:
     """The softmax of whose elements a script has computed the logarithm, or None."""
     log = _computing(node)
-    softmax = _computing(_below(log)) if _name(log) == "Log" else None
-    return softmax if _name(softmax) == "Softmax" else None
+    softmax = _computing(_below(log)) if node_name(log) == "Log" else None
+    return softmax if node_name(softmax) == "Softmax" else None
 
 
 def _losses_in(start: Any) -> list[tuple[str, Any, Any]]:
@@ -368,7 +379,7 @@ def _losses_in(start: Any) -> list[tuple[str, Any, Any]]:
     waiting = deque([(start, "")])
     while waiting:
         node, parent = waiting.popleft()
-        name = _name(node)
+        name = node_name(node)
         kind = _KINDS.get(name)
         if kind == "nll_loss":
             log_softmax = _log_softmax_of(node)
@@ -397,7 +408,7 @@ def _operand(node: Any) -> Any:
 def _paired_shapes(difference: Any) -> tuple[list[int], list[int]] | None:
     """The shapes of predictions and targets, if a node subtracts them and broadcasting pairs each
     with all others. None where a script may want the pairs."""
-    if _name(difference) not in ("Sub", "Rsub"):
+    if node_name(difference) not in ("Sub", "Rsub"):
         return None
     operands = [each for each in difference.next_functions if each[0] is not None]
     if len(operands) != 1:  # targets have no gradient
@@ -407,7 +418,7 @@ def _paired_shapes(difference: Any) -> tuple[list[int], list[int]] | None:
     if shape is None or result is None or len(result) != 2 or len(set(result)) != 1:
         return None
     rows = result[0]
-    if rows > 1 and shape == [rows, 1] and _name(below) not in _PAIRING:
+    if rows > 1 and shape == [rows, 1] and node_name(below) not in _PAIRING:
         return shape, [rows]
     if rows > 1 and shape == [rows] and _producer(below)[0]:
         return shape, [rows, 1]
@@ -463,7 +474,8 @@ def _of_cross_entropy(node: Any, log_softmax: Any) -> _Input | None:
         return None
     dim = _signed(log_softmax._saved_dim) % max(result.dim(), 1)
     activation, is_whole = _producer(_below(log_softmax))
-    measured = _Input(list(result.shape), activation=activation)
+    measured = _Input(list(result.shape), activation=activation, classes=result.shape[dim])
+    measured.mixes_places = _mixes_places(_below(log_softmax), result, dim)
     rows = _rows(result, dim)
     if activation in ("LogSoftmax", "Log"):
         measured.values = "log_probabilities"
@@ -481,6 +493,35 @@ def _of_cross_entropy(node: Any, log_softmax: Any) -> _Input | None:
         labels = target.detach().reshape(-1)[: len(rows)]
         measured.are_outputs_equal = is_whole and _are_equal(rows, labels.unsqueeze(1))
     return measured
+
+
+def _measure_model(measured: _Input, start: Any) -> None:
+    """Adds what the graph of the model shows that computed the input of a loss at `start`."""
+    if start is None:
+        return
+    graph = model_graph(start, measured.places)
+    measured.linear_layers = graph.linear_layers or 0
+    measured.sees_later = graph.sees_later
+    measured.has_softmax_of_one = graph.has_softmax_of_one
+
+
+def _mixes_places(node: Any, scores: torch.Tensor, dim: int) -> bool:
+    """Whether rows of scores are a view of (samples, classes, places...): each row then has scores
+    of one class at several places."""
+    if node_name(node) not in ("View", "UnsafeView", "ReshapeAlias") or scores.dim() != 2:
+        return False
+    shape, classes = list(node._saved_self_sym_sizes), scores.shape[1]
+    if dim != 1 or len(shape) < 3 or shape[1] != classes or shape[-1] == classes:
+        return False
+    # Of three dimensions, the second may have the number of classes by chance.
+    return len(shape) > 3 or shape[-1] % classes != 0
+
+
+def _class_weights(weight: Any) -> np.ndarray | None:
+    """The weights of the classes; None if the loss has none."""
+    if not is_plain(weight) or weight.dim() != 1 or weight.numel() > MOST_ELEMENTS:
+        return None
+    return weight.detach().cpu().numpy()
 
 
 def _normalized_otherwise(given: torch.Tensor, softmax: Any) -> str:
@@ -641,10 +682,10 @@ def _shapes(
     is_target_expanded = any(
         stride == 0 and size > 1 for size, stride in zip(shape, target.stride(), strict=True)
     )
-    if _name(below) != "Expand":
+    if node_name(below) != "Expand":
         return shape, None if is_target_expanded else shape
     own = list(below._saved_self_sym_sizes)
-    if own == shape or not is_target_expanded or _name(_below(below)) == "Unsqueeze":
+    if own == shape or not is_target_expanded or node_name(_below(below)) == "Unsqueeze":
         return shape, None  # not by the loss, or on purpose
     base = target._base
     sizes = [

@@ -117,6 +117,13 @@ def _parameter_groups(state: Any) -> list[Any]:
     return [group for group in groups if group is not None]
 
 
+def node_name(node: Any) -> str:
+    """ "MseLoss" of the node MseLossBackward0 of a graph; "" of no node."""
+    if node is None:
+        return ""
+    return node.name().rstrip("0123456789").removesuffix("Backward")
+
+
 def saved_tensor(node: Any, name: str) -> Any:
     """The tensor that autograd saved in a node of a graph under this name. None if there is none,
     or if reading it would run a hook, which may compute a forward pass again."""

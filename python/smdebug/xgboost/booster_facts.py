@@ -58,9 +58,9 @@ def _label_facts(
     settings: Mapping[str, Any], dtrain: xgboost.DMatrix
 ) -> _core.LossInputFacts | None:
     """The labels of a classification. None for other objectives, for one worker of several, which
-    has a part of the rows, and if weights of rows or classes may balance the classes."""
+    has a part of the rows, and if weights of rows may balance the classes."""
     objective = str(settings["objective"])
-    is_weighted = settings.get("scale_pos_weight", 1) != 1 or dtrain.get_weight().size > 0
+    is_weighted = dtrain.get_weight().size > 0
     if not objective.startswith(_CLASSIFICATIONS) or is_weighted or collective.is_distributed():
         return None
     labels = labels_in(dtrain.get_label())
@@ -69,4 +69,21 @@ def _label_facts(
     shape = [len(labels), max(1, int(settings.get("num_class", 1)))]
     summary = ArraySummary()
     summary.add_classes(labels, dtrain.get_label().dtype.name, [len(labels)])
-    return _core.LossInputFacts(objective, steps=0, shape=shape, targets=summary.facts())
+    return _core.LossInputFacts(
+        objective,
+        steps=0,
+        shape=shape,
+        targets=summary.facts(),
+        class_weights=_class_weights(settings, summary.label_counts),
+    )
+
+
+def _class_weights(
+    settings: Mapping[str, Any], counts: Mapping[int, int]
+) -> tuple[float, float] | None:
+    """The weights of the most and of the least frequent of two classes; None if both are 1."""
+    of_positive = float(settings.get("scale_pos_weight", 1))
+    if of_positive == 1 or len(counts) != 2:
+        return None
+    most = max(counts, key=counts.__getitem__)
+    return (of_positive, 1.0) if most == 1 else (1.0, of_positive)

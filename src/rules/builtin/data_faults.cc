@@ -72,6 +72,12 @@ std::int64_t classes_of(const LossInputFacts& loss) {
   return std::max<std::int64_t>(loss.shape.back(), 2);
 }
 
+// Whether the loss gives more weight to the smallest class.
+bool is_balanced(const LossInputFacts& loss) {
+  return loss.weight_of_smallest_class && loss.weight_of_largest_class &&
+         *loss.weight_of_smallest_class > *loss.weight_of_largest_class;
+}
+
 std::optional<FoundFault> label_fault(const LossInputFacts& loss,
                                       const std::vector<DataFacts>& inputs) {
   const DataFacts& labels = *loss.targets;
@@ -89,8 +95,9 @@ std::optional<FoundFault> label_fault(const LossInputFacts& loss,
   }
   const double order = labels.label_order.value_or(0);
   if (order < kSortedOrder) {
-    return has_several_per_sample(loss, inputs) ? std::nullopt
-                                                : rare_class_fault(labels);
+    return has_several_per_sample(loss, inputs) || is_balanced(loss)
+               ? std::nullopt
+               : rare_class_fault(labels);
   }
   return FoundFault{
       DataFault::labels_sorted,

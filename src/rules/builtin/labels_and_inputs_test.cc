@@ -330,6 +330,19 @@ TEST(LabelsAndInputs, JudgesTheLabelsOfTreesThoughTheyAreCountedOnce) {
   }
 }
 
+TEST(LabelsAndInputs, PassesARareClassThatTheLossWeighsMore) {
+  RunFacts facts;
+  facts.losses = {{"binary:logistic", "binary:logistic", "", {}, {}}};
+  for (const double weight : {18.0, 0.05}) {
+    facts.losses[0].input = labels_of_trees(360, 20);
+    facts.losses[0].input->weight_of_largest_class = 1;
+    facts.losses[0].input->weight_of_smallest_class = weight;
+    RuleHarness rule("LabelsAndInputs");
+    EXPECT_EQ(rule.fires_with(10, {facts}), -1);
+    EXPECT_EQ(rule.finish().status == RuleStatus::issues_found, weight < 1);
+  }
+}
+
 TEST(LabelsAndInputs, AdvisesOnARareClassAtTheEnd) {
   DataFacts labels = shuffled_labels();
   labels.largest_class = 240;

@@ -73,6 +73,9 @@ enum class RateFault {
   weight_decay,
   clipped,
   summed,
+  empty_clipping,
+  exhausted,
+  rare_warm_up,
 };
 
 // In the order of `RateFault`.
@@ -109,6 +112,22 @@ const Advice kAdvice[] = {
               "them the updates of SGD, grow with the size of the batch",
      .advice = "use reduction='mean', or divide the loss by the number of "
                "samples"},
+    {.when = "a clipping before the gradients are computed",
+     .cause = "a clipping between zero_grad() and backward(): it finds no "
+              "gradients, and the updates are not limited",
+     .advice = "call clip_grad_norm_() after backward(), directly before "
+               "optimizer.step()"},
+    {.when = "a learning rate that has decayed to nothing",
+     .cause = "a schedule that multiplies the learning rate again and again, "
+              "such as by a factor that is meant for the initial one: the "
+              "weights no longer move",
+     .advice = "compute the learning rate from the initial one, decay it more "
+               "slowly, or end the training earlier"},
+    {.when = "a warm-up that steps too rarely",
+     .cause = "a warm-up that counts updates, under a scheduler that steps "
+              "once per epoch: the learning rate stays at its beginning",
+     .advice = "call scheduler.step() after each optimizer.step(), or give the "
+               "warm-up a number of epochs"},
 };
 
 // The losses whose median is compared, and the first ones until which updates
@@ -140,6 +159,16 @@ constexpr double kHighMultiple = 3;
 // A clipping that explains small updates leaves at most this share of
 // gradients.
 constexpr double kHardlyAny = 0.1;
+// Clippings without gradients that are no accident.
+constexpr std::uint64_t kEmptyClippings = 10;
+// A learning rate below this share of that of the optimizer is still warming
+// up, with a scheduler that acts in less than every fifth update and needs at
+// least so many steps to reach it.
+constexpr double kWarmedUp = 0.3, kRareSteps = 5, kLongWarmUp = 30;
+// Of its highest value: a learning rate that is as good as 0, the losses with
+// it, and their share of all losses. A schedule may end with 0.
+constexpr double kExhausted = 1e-5, kLeastExhausted = 0.25;
+constexpr std::size_t kExhaustedLosses = 100;
 // Of its highest value: a learning rate that has decayed, give or take
 // rounding.
 constexpr double kDecay = 0.01, kRounding = 1.001;
@@ -182,6 +211,20 @@ bool falls_linearly(std::span<const ScalarSample> losses) {
 
 bool clips(const LoopFacts& loop) {
   return loop.gradient_norm_limit || loop.gradient_value_limit;
+}
+
+// The learning rate that a scheduler changes by a factor, if it is known.
+std::optional<double> full_rate(const RunFacts& facts,
+                                const SchedulerFacts& scheduler) {
+  if (!scheduler.optimizer || scheduler.steps == 0 ||
+      *scheduler.optimizer >= facts.optimizers.size()) {
+    return std::nullopt;
+  }
+  const auto& groups = facts.optimizers[*scheduler.optimizer].groups;
+  if (groups.size() != 1) return std::nullopt;
+  const auto found = groups.front().settings.find("initial_learning_rate");
+  return found == groups.front().settings.end() ? std::nullopt
+                                                : std::optional(found->second);
 }
 
 // A loss that is a sum over the samples, under an SGD whose learning rate is
@@ -285,6 +328,7 @@ class LearningRate : public Rule {
       if (!finding) finding = judge_closed(worker, name);
     }
     for (const auto& [name, worker] : workers_) {
+      if (!finding) finding = find_rare_warm_up(worker, name);
       if (!finding) finding = find_warm_up(worker, name);
     }
     if (finding || has_judged()) return finding;
@@ -395,10 +439,32 @@ class LearningRate : public Rule {
       worker.judged = closed.step;
       worker.judged_facts = closed.facts;
       take_update(worker, closed);
-      finding = find_summed(worker, name);
+      finding = find_empty_clipping(worker, name);
+      if (!finding) finding = find_summed(worker, name);
       if (!finding) finding = find_weight_decay(worker, name);
       if (!finding) finding = judge(worker, name);
     }
+    return finding;
+  }
+
+  std::optional<Finding> find_empty_clipping(const Worker& worker,
+                                             std::string_view name) {
+    if (!worker.judged_facts ||
+        worker.judged_facts->loop.empty_clippings < kEmptyClippings) {
+      return std::nullopt;
+    }
+    count_judged();
+    const std::uint64_t clippings = worker.judged_facts->loop.empty_clippings;
+    Finding finding;
+    finding.message = fmt::format(
+        "each of {} clippings of gradients came before the backward pass, when "
+        "no parameter had a gradient, up to {}",
+        clippings, step_text(worker.judged));
+    add_evidence(finding, RateFault::empty_clipping, worker, name,
+                 worker.judged);
+    set_numbers(finding, "clippings without gradients",
+                static_cast<double>(clippings),
+                ">=", static_cast<double>(kEmptyClippings));
     return finding;
   }
 
@@ -511,6 +577,7 @@ class LearningRate : public Rule {
     }
     count_judged();
     if (auto found = find_decayed(worker, name, losses)) return found;
+    if (auto found = find_exhausted(worker, name, losses)) return found;
     if (auto found = find_clipped(worker, name, losses)) return found;
     return find_too_low(worker, name, losses);
   }
@@ -659,6 +726,38 @@ class LearningRate : public Rule {
     return finding;
   }
 
+  // A warm-up may have so many updates, but hardly so many epochs.
+  std::optional<Finding> find_rare_warm_up(const Worker& worker,
+                                           std::string_view name) {
+    const auto rate = worker.rates.at(worker.judged.global);
+    if (!worker.last || !worker.judged_facts || !rate || rate->now <= 0 ||
+        !is_rising(worker, worker.judged.global)) {
+      return std::nullopt;
+    }
+    for (const SchedulerFacts& scheduler :
+         worker.judged_facts->loop.schedulers) {
+      const auto full = full_rate(*worker.judged_facts, scheduler);
+      const auto steps = static_cast<double>(scheduler.steps);
+      if (!full || rate->now > kWarmedUp * *full ||
+          static_cast<double>(scheduler.updates) < kRareSteps * steps ||
+          steps * *full / rate->now < kLongWarmUp) {
+        continue;
+      }
+      Finding finding =
+          describe(RateFault::rare_warm_up, worker, name, *worker.last);
+      finding.message += fmt::format(
+          " after {}, {:.2g} % of the {:.4g} to which its warm-up leads: {} "
+          "has stepped once per {:.0f} updates",
+          count_text(worker.updates_until(worker.judged.global), "update"),
+          100 * rate->now / *full, *full, scheduler.kind,
+          static_cast<double>(scheduler.updates) / std::max(steps, 1.0));
+      set_numbers(finding, "learning rate / that after the warm-up",
+                  rate->now / *full, "<=", kWarmedUp);
+      return finding;
+    }
+    return std::nullopt;
+  }
+
   std::optional<Finding> find_decayed(const Worker& worker,
                                       std::string_view name,
                                       std::span<const ScalarSample> losses) {
@@ -697,6 +796,38 @@ class LearningRate : public Rule {
     finding.evidence.front().step = low->step;
     set_numbers(finding, "learning rate / highest learning rate",
                 rate->now / rate->highest, "<=", kDecay);
+    return finding;
+  }
+
+  std::optional<Finding> find_exhausted(const Worker& worker,
+                                        std::string_view name,
+                                        std::span<const ScalarSample> losses) {
+    const auto rate = worker.rates.at(worker.judged.global);
+    if (!rate || rate->now > kExhausted * rate->highest) return std::nullopt;
+    const auto is_exhausted = [&](const ScalarSample& loss) {
+      const auto at = worker.rates.at(loss.step.global);
+      return at && at->now <= kExhausted * rate->highest;
+    };
+    const auto since = std::ranges::find_if(losses, is_exhausted);
+    const auto count = static_cast<std::size_t>(losses.end() - since);
+    if (since == losses.begin() || count < kExhaustedLosses ||
+        static_cast<double>(count) <
+            kLeastExhausted * static_cast<double>(losses.size()) ||
+        !std::all_of(since, losses.end(), is_exhausted)) {
+      return std::nullopt;
+    }
+    Finding finding =
+        describe(RateFault::exhausted, worker, name, *worker.last);
+    finding.message = fmt::format(
+        "{}: the learning rate of {} has fallen from {:.4g} to {:.4g}, and the "
+        "last {} of {} losses had less than a hundred-thousandth of it: the "
+        "loss stands at {:.4g}",
+        tensor_text(worker.losses.name(), name), worker.last->optimizer,
+        rate->highest, rate->now, count, losses.size(), course_of(losses).now);
+    finding.evidence.front().step = since->step;
+    finding.step = since->step;
+    set_numbers(finding, "learning rate / highest learning rate",
+                rate->now / rate->highest, "<=", kExhausted);
     return finding;
   }
 
@@ -793,7 +924,13 @@ const RuleFactory kLearningRate = {
         "it, whatever the learning rate. Fires after 40 losses, or if the loss "
         "is not finite, if the loss is a sum over the samples, the learning "
         "rate of SGD times their number is more than three times what is "
-        "usual, and the loss is above 95 % of the first.",
+        "usual, and the loss is above 95 % of the first. Fires if each of 10 "
+        "clippings of gradients found none, at the end of a training whose "
+        "learning rate still rises, has reached less than 30 % of that of the "
+        "optimizer, and would need 30 steps of a scheduler that acts in less "
+        "than every fifth update, and if at least 100 losses, a "
+        "quarter of all, had less than a hundred-thousandth of the highest "
+        "learning rate.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<LearningRate>,

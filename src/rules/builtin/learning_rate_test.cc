@@ -34,6 +34,9 @@ struct Case {
   std::int64_t classes = 0;  // of a mean cross entropy; 0: another loss
   std::int64_t summed = 0;   // the samples of which the loss is a sum
   std::optional<double> norm_limit = {}, value_limit = {};
+  std::uint64_t empty_clippings = 0;
+  double initial_rate = 0;  // 0: no scheduler
+  std::uint64_t scheduler_steps = 0;
 };
 
 TensorStatistics statistics_of(double size, double crest) {
@@ -70,6 +73,16 @@ RunFacts facts_of(const Case& training) {
   }
   facts.loop.gradient_norm_limit = training.norm_limit;
   facts.loop.gradient_value_limit = training.value_limit;
+  facts.loop.empty_clippings = training.empty_clippings;
+  if (training.initial_rate > 0) {
+    facts.optimizers[0].groups[0].settings["initial_learning_rate"] =
+        training.initial_rate;
+    facts.loop.schedulers = {{"LambdaLR",
+                              0,
+                              training.scheduler_steps,
+                              static_cast<std::uint64_t>(training.steps),
+                              {}}};
+  }
   return facts;
 }
 
@@ -386,6 +399,76 @@ TEST(LearningRate, PassesAClippingThatIsUsualOrHarmless) {
                    .gradient = 1e-5,
                    .rate = [](Step) { return 0.1; },
                    .norm_limit = 1e-6}),
+            -1);
+}
+
+TEST(LearningRate, FindsClippingsThatComeBeforeTheGradients) {
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(fires(rule, {.loss =
+                             [](Step) {
+                               return std::numeric_limits<double>::quiet_NaN();
+                             },
+                         .empty_clippings = 10}),
+            1);
+  EXPECT_EQ(rule.verdict().kind,
+            "a clipping before the gradients are computed");
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("each of 10 clippings of gradients came before the "
+                        "backward pass"));
+  EXPECT_EQ(fires({.rate = [](Step) { return 1e-3; }, .empty_clippings = 9}),
+            -1);
+}
+
+// Of 12 epochs, each with 40 updates: the first twelfths of a percent.
+Case warmed_up_by_epochs() {
+  return {
+      .steps = 480,
+      .rate = [](Step step) { return 1e-5 * double(1 + step / 40); },
+      .loss = [](Step step) { return 2.3 * std::exp(-1e-3 * double(step)); },
+      .initial_rate = 1e-3,
+      .scheduler_steps = 12};
+}
+
+TEST(LearningRate, FindsAWarmUpWhoseSchedulerStepsOncePerEpoch) {
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(fires(rule, warmed_up_by_epochs()), 480);
+  EXPECT_EQ(rule.verdict().kind, "a warm-up that steps too rarely");
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
+  EXPECT_THAT(
+      rule.verdict().message,
+      HasSubstr("12 % of the 0.001 to which its warm-up leads: LambdaLR "
+                "has stepped once per 40 updates"));
+}
+
+TEST(LearningRate, PassesAWarmUpOfUpdatesAndAShortOneOfEpochs) {
+  Case training = warmed_up_by_epochs();
+  training.scheduler_steps = 480;
+  EXPECT_EQ(fires(training), -1);
+  training = warmed_up_by_epochs();  // of 12 epochs
+  training.rate = [](Step step) { return 1e-3 * double(1 + step / 40) / 12; };
+  EXPECT_EQ(fires(training), -1);
+}
+
+TEST(LearningRate, FindsARateThatHasDecayedToNothing) {
+  const ByStep falling = [](Step step) {
+    return 0.3 + std::exp(-0.1 * double(step));
+  };
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(
+      fires(rule, {.steps = 400,
+                   .rate = [](Step step) { return step < 150 ? 1e-3 : 1e-9; },
+                   .loss = falling}),
+      260);
+  EXPECT_EQ(rule.verdict().kind, "a learning rate that has decayed to nothing");
+  EXPECT_EQ(rule.verdict().step.global, 150);
+  EXPECT_EQ(rule.verdict().message,
+            "loss_output_0: the learning rate of Adam has fallen from 0.001 to "
+            "1e-09, and the last 101 of 251 losses had less than a "
+            "hundred-thousandth of it: the loss stands at 0.3");
+  // A schedule that ends with 0.
+  EXPECT_EQ(fires({.steps = 400,
+                   .rate = [](Step step) { return step < 310 ? 1e-3 : 0; },
+                   .loss = falling}),
             -1);
 }
 

@@ -100,6 +100,20 @@ const Advice kAdvice[] = {
      .advice = "check the sign of the loss and of each of its terms, and which "
                "of them can fall below zero",
      .severity = Severity::fatal},
+    {.when = "the loss does not fall at a usual learning rate",
+     .cause = "labels that do not belong to their inputs, or inputs that the "
+              "model cannot use, such as tokens without their positions or "
+              "behind a mask",
+     .advice = "look at inputs and labels of a batch side by side, as the "
+               "model gets them; if they belong together, train on this batch "
+               "alone: its loss falls to nearly 0 if the model can use them"},
+    {.when = "the loss of trees is the same at every round",
+     .cause = "trees without a split: min_child_weight or gamma is too large "
+              "for the data, or the learning rate is 0",
+     .advice = "lower min_child_weight to 1 and gamma to 0: min_child_weight "
+               "is a sum of second derivatives, at most 0.25 per row of a "
+               "binary classification, and no number of rows",
+     .severity = Severity::fatal},
 };
 
 }  // namespace

@@ -30,6 +30,8 @@ enum class LossFault {
   returned,
   oscillates,
   plunges,
+  still_at_usual_rate,
+  trees_without_splits,
 };
 
 // In the order of `LossFault`.

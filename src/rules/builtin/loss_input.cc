@@ -63,6 +63,12 @@ enum class InputFault {
   tokens_shifted,
   fractional_labels,
   padding_counts,
+  places_mixed,
+  no_activations,
+  later_tokens_seen,
+  softmax_of_one,
+  class_ignored,
+  weights_follow_counts,
 };
 
 // In the order of `InputFault`.
@@ -169,6 +175,42 @@ const Advice kAdvice[] = {
                "ignore_index=0, for example, or multiply it by a mask; in "
                "Keras, mask_zero=True",
      .severity = Severity::advice},
+    {.when = "scores of several places in one row",
+     .cause = "view() or reshape() of (samples, classes, places) to rows of "
+              "classes, which keeps the order of the elements: a row then has "
+              "the scores of one class at several places, not those of all "
+              "classes at one place",
+     .advice = "give the loss the scores as they are, with the classes in "
+               "dimension 1, or move the classes to the end first: "
+               "x.movedim(1, -1).reshape(-1, classes)"},
+    {.when = "linear layers without activations",
+     .cause = "missing activations: layers that follow each other directly can "
+              "do no more than a single one, and the model is linear",
+     .advice = "put an activation between the layers, such as nn.ReLU()"},
+    {.when = "attention to the tokens that are predicted",
+     .cause = "a missing causal mask: the model can look up the next token in "
+              "its input, so the loss falls although it cannot write text",
+     .advice = "hide the later places: is_causal=True in "
+               "F.scaled_dot_product_attention, "
+               "nn.Transformer.generate_square_subsequent_mask as mask, or "
+               "scores.masked_fill(torch.ones(n, n).triu(1).bool(), "
+               "float('-inf')) before the softmax"},
+    {.when = "a softmax over a single score",
+     .cause = "a softmax over a dimension of size 1: its result is 1 for each "
+              "score, so it weighs nothing, and the scores get no gradient",
+     .advice = "apply it along the dimension over which it should weigh, such "
+               "as dim=1 of (samples, places, 1)"},
+    {.when = "a class that the loss ignores",
+     .cause = "ignore_index is the label of a class: the loss leaves out all "
+              "samples of it, and the model never learns it",
+     .advice = "use a label for the padding that no class has, such as -100, "
+               "or number the classes from 1"},
+    {.when = "weights that favor the largest class",
+     .cause = "weights of classes in the wrong order, or inverted: the most "
+              "frequent class counts most, and the rarest one least",
+     .advice = "order the weights by the number of the class, and make them "
+               "larger the fewer samples a class has: "
+               "len(y) / (classes * torch.bincount(y))"},
     // Those of operations that make a loss not finite, see OperationFacts.
     {.when = "log of 0",
      .cause = "a probability that has become 0, in a loss that takes its "
@@ -198,6 +240,11 @@ const Advice kAdvice[] = {
      .advice = "use torch.logsumexp, softmax or log_softmax, which subtract "
                "the largest score first, or limit the argument",
      .severity = Severity::fatal},
+    {.when = "gradient of a root of 0",
+     .cause = "a root of 0, such as the distance of a sample from itself: the "
+              "slope of a root is infinite there",
+     .advice = "add a small number below the root: torch.sqrt(x + 1e-12)",
+     .severity = Severity::fatal},
     {.when = "mean of no elements",
      .cause = "a mask that selects no element of the batch",
      .advice = "skip such batches, or divide the sum by max(count, 1)",
@@ -214,6 +261,14 @@ constexpr double kLeastOutside = 0.1;
 constexpr std::uint64_t kLabelsPerClass = 8;
 // Less padding than this does not matter.
 constexpr double kLeastPadding = 0.1;
+
+// Fewer different tokens with the ignored label may be marks, such as that of
+// the beginning.
+constexpr std::uint64_t kIgnoredTokens = 6;
+// How many times as many samples the largest class has as the smallest, and how
+// many times its weight, so that the weights are those of other classes.
+constexpr double kUnequal = 2;
+constexpr std::uint64_t kFewestOfClass = 5, kFewestLabels = 200;
 
 // Null for a kind that this version does not know.
 const Advice* advice_on(const OperationFacts& operation) {
@@ -263,6 +318,21 @@ bool has_too_few_outputs(const LossInputFacts& input) {
          targets.labels >= kLabelsPerClass * targets.classes;
 }
 
+bool favors_largest_class(const LossInputFacts& input) {
+  if (!input.targets || !input.weight_of_largest_class ||
+      !input.weight_of_smallest_class) {
+    return false;
+  }
+  const auto largest = static_cast<double>(input.targets->largest_class);
+  const auto smallest = static_cast<double>(input.targets->smallest_class);
+  return input.targets->labels >= kFewestLabels &&
+         input.targets->smallest_class >= kFewestOfClass &&
+         largest >= kUnequal * smallest &&
+         *input.weight_of_smallest_class > 0 &&
+         *input.weight_of_largest_class >=
+             kUnequal * *input.weight_of_smallest_class;
+}
+
 std::optional<InputFault> certain_fault(const LossInputFacts& input) {
   const bool are_probabilities = input.values == "probabilities";
   if (input.function == "cross_entropy" && are_probabilities &&
@@ -297,6 +367,12 @@ std::optional<InputFault> certain_fault(const LossInputFacts& input) {
     return InputFault::other_softmax;
   }
   if (is_broadcast(input)) return InputFault::broadcast;
+  if (input.mixes_places == true) return InputFault::places_mixed;
+  if (input.has_softmax_of_one == true) return InputFault::softmax_of_one;
+  if (input.sees_later == true && input.target_shift == 1) {
+    return InputFault::later_tokens_seen;
+  }
+  if (input.linear_layers) return InputFault::no_activations;
   if (input.fractional.value_or(0) > 0) return InputFault::fractional_labels;
   return std::nullopt;
 }
@@ -339,6 +415,9 @@ std::optional<InputFault> fault_of(const LossInputFacts& input,
     return InputFault::no_activation;
   }
   if (input.equal_outputs == input.steps) return InputFault::equal_outputs;
+  if (input.ignored_tokens.value_or(0) >= kIgnoredTokens) {
+    return InputFault::class_ignored;
+  }
   if (input.outside && *input.outside >= kLeastOutside) {
     if (input.function == "cross_entropy") return InputFault::no_distributions;
     return has_too_few_outputs(input) ? InputFault::too_few_outputs
@@ -453,6 +532,27 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
           *input.padding * 100,
           input.padding_label ? fmt::format(" (label {})", *input.padding_label)
                               : "");
+    case InputFault::places_mixed:
+      return fmt::format(
+          "is given rows {} that are a view of (samples, classes, places)",
+          shape_text(input.shape));
+    case InputFault::no_activations:
+      return fmt::format(
+          "is given the result of {} linear layers without an activation in "
+          "the whole model",
+          *input.linear_layers);
+    case InputFault::later_tokens_seen:
+      return "is given targets that are the next tokens of the input, and the "
+             "attention of the model uses these tokens";
+    case InputFault::softmax_of_one:
+      return "is given the result of a model with a softmax over a dimension "
+             "of size 1";
+    case InputFault::class_ignored:
+      return fmt::format(
+          "ignores a label that {} different tokens of the input have",
+          *input.ignored_tokens);
+    case InputFault::weights_follow_counts:
+      break;  // see describe_weights
   }
   return "";
 }
@@ -507,6 +607,10 @@ class LossInput : public FactsRule {
         continue;
       }
       most_steps_ = std::max(most_steps_, loss.input->steps);
+      if (favors_largest_class(*loss.input)) {
+        count_judged();
+        return describe_weights(loss, worker);
+      }
       if (loss.input->steps < num_steps_) continue;
       count_judged();
       if (const auto fault = fault_of(*loss.input, num_steps_)) {
@@ -547,6 +651,32 @@ class LossInput : public FactsRule {
     return finding;
   }
 
+  Finding describe_weights(const LossFacts& loss,
+                           std::string_view worker) const {
+    const LossInputFacts& input = *loss.input;
+    Finding finding;
+    finding.message = fmt::format(
+        "{}: {} gives the weight {:.3g} to the most frequent class ({} of {} "
+        "labels), and {:.3g} to the least frequent one ({})",
+        tensor_text(loss.tensor, worker), loss.kind,
+        *input.weight_of_largest_class, input.targets->largest_class,
+        input.targets->labels, *input.weight_of_smallest_class,
+        input.targets->smallest_class);
+    set_advice(
+        finding,
+        kAdvice[static_cast<std::size_t>(InputFault::weights_follow_counts)]);
+    Evidence& evidence = finding.evidence.emplace_back();
+    evidence.tensor = loss.tensor;
+    evidence.worker = worker;
+    evidence.step = last_step();
+    evidence.quantity = "weight of the largest class / of the smallest";
+    evidence.value =
+        *input.weight_of_largest_class / *input.weight_of_smallest_class;
+    evidence.relation = ">=";
+    evidence.threshold = kUnequal;
+    return finding;
+  }
+
   Finding describe(const OperationFacts& operation, const Advice& advice,
                    const RunFacts& facts, std::string_view worker) const {
     Finding finding;
@@ -565,9 +695,11 @@ class LossInput : public FactsRule {
             : fmt::format(", in {} of the {} of its argument",
                           operation.elements,
                           count_text(operation.size, "element"));
-    finding.message = fmt::format("{}: the loss is not finite at step {}: {}{}",
-                                  tensor_text(evidence.tensor, worker),
-                                  operation.step, operation.kind, place);
+    finding.message = fmt::format(
+        "{}: the {} is not finite at step {}: {}{}",
+        tensor_text(evidence.tensor, worker),
+        operation.kind.starts_with("gradient") ? "gradient" : "loss",
+        operation.step, operation.kind, place);
     set_advice(finding, advice);
     return finding;
   }
@@ -590,14 +722,19 @@ const RuleFactory kLossInput = {
         "probabilities, scores where it expects log-probabilities, a softmax "
         "over one unit, over the batch or over another dimension than the "
         "classes, predictions and targets that broadcast to all pairs, class "
-        "labels that are no whole numbers, or targets that are tokens of an "
-        "input but not the next ones. "
+        "labels that are no whole numbers, targets that are tokens of an "
+        "input but not the next ones, scores whose places and classes a view "
+        "has mixed, the result of a model with a softmax over a single score "
+        "or without any activation between its layers, or, for a model of a "
+        "language, that of an attention to the tokens that it predicts. "
         "Fires after 5 steps if all labels are ignored, and after 10 if "
         "all samples have the same output or at least a tenth of the targets "
         "is out of reach of the last activation, as the labels of three "
         "classes are for one output, a tenth of the rows of probabilities that "
-        "a cross entropy of PyTorch is given does not sum to 1, or a binary "
-        "cross entropy has targets "
+        "a cross entropy is given does not sum to 1, the loss ignores the "
+        "label of a class that at least 6 different tokens have, or weighs "
+        "the most frequent class at least twice as much as the least frequent "
+        "one, or a binary cross entropy has targets "
         "below -0.5 or above 1.5 in each step. Then it also advises if a tenth "
         "of the targets that count is padding of sequences of tokens. Fires at "
         "once if an operation "

@@ -122,6 +122,19 @@ TEST(LossInput, NamesTheOperationThatMadeALossNotFinite) {
   EXPECT_THAT(rule.verdict().cause, HasSubstr("a probability"));
 }
 
+TEST(LossInput, NamesTheOperationThatMakesTheGradientOfALossNotFinite) {
+  RunFacts facts;
+  facts.step = 1;
+  facts.loop.not_finite_by = {"gradient of a root of 0", 3, 1, 32};
+  RuleHarness rule("LossInput");
+  rule.knows(facts, "worker_0");
+  EXPECT_TRUE(rule.fires_at(StepBuilder(2).with_scalar("Loss", 1)));
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("the gradient is not finite at step 3: gradient of a "
+                        "root of 0, in 1 of the 32 elements"));
+  EXPECT_EQ(rule.verdict().severity, Severity::fatal);
+}
+
 TEST(LossInput, PassesAnOperationThatItDoesNotKnow) {
   RunFacts facts;
   facts.step = 1;
@@ -305,6 +318,13 @@ TEST(LossInput, FindsShapesThatBroadcastToAllPairs) {
   EXPECT_TRUE(fires(mean_square({50}, {50, 1})));
 }
 
+// The kind of the finding; empty if there is none.
+std::string kind_of(const LossInputFacts& input) {
+  RuleHarness rule("LossInput");
+  fires_with(rule, input);
+  return rule.verdict().kind;
+}
+
 TEST(LossInput, PassesShapesThatAreMeant) {
   EXPECT_FALSE(fires(mean_square({50, 1}, {50, 1})));
   EXPECT_FALSE(fires(mean_square({50}, {50})));
@@ -376,6 +396,57 @@ TEST(LossInput, PutsAFaultBeforePaddingThatCounts) {
   RuleHarness rule("LossInput");
   EXPECT_EQ(fires_with(rule, input), 4);
   EXPECT_EQ(rule.verdict().kind, "the same output for all samples");
+}
+
+TEST(LossInput, FindsWhatTheGraphOfTheModelShows) {
+  LossInputFacts mixed = cross_entropy();
+  mixed.mixes_places = true;
+  EXPECT_EQ(kind_of(mixed), "scores of several places in one row");
+  LossInputFacts linear = mean_square({50, 1}, {50, 1});
+  linear.linear_layers = 3;
+  EXPECT_EQ(kind_of(linear), "linear layers without activations");
+  LossInputFacts weighing = cross_entropy();
+  weighing.has_softmax_of_one = true;
+  EXPECT_EQ(kind_of(weighing), "a softmax over a single score");
+  LossInputFacts language = cross_entropy();
+  language.sees_later = true;
+  EXPECT_EQ(kind_of(language), "") << "labels that are no tokens";
+  language.target_shift = 1;
+  EXPECT_EQ(kind_of(language), "attention to the tokens that are predicted");
+  language.sees_later = false;
+  EXPECT_EQ(kind_of(language), "");
+}
+
+TEST(LossInput, FindsAClassThatTheLossIgnores) {
+  LossInputFacts input = cross_entropy();
+  input.steps = 10;
+  input.ignored_tokens = 6;
+  EXPECT_EQ(kind_of(input), "a class that the loss ignores");
+  input.ignored_tokens = 5;
+  EXPECT_EQ(kind_of(input), "") << "marks of the beginning and the end";
+}
+
+TEST(LossInput, FindsWeightsThatFavorTheLargestClass) {
+  LossInputFacts input = cross_entropy();
+  input.steps = 0;  // of trees, all labels are known
+  DataFacts& labels = input.targets.emplace();
+  labels.labels = 500;
+  labels.classes = 3;
+  labels.largest_class = 400;
+  labels.smallest_class = 20;
+  input.weight_of_largest_class = 4;
+  input.weight_of_smallest_class = 2;
+  EXPECT_EQ(kind_of(input), "weights that favor the largest class");
+  input.weight_of_smallest_class = 2.1;
+  EXPECT_EQ(kind_of(input), "");
+  input.weight_of_smallest_class = 2;
+  labels.smallest_class = 4;
+  EXPECT_EQ(kind_of(input), "") << "too few labels to know";
+  labels.smallest_class = 201;
+  EXPECT_EQ(kind_of(input), "") << "about as many labels";
+  labels.smallest_class = 20;
+  labels.labels = 199;
+  EXPECT_EQ(kind_of(input), "") << "too few labels to know";
 }
 
 TEST(LossInput, FindsTheSameOutputInTenSteps) {

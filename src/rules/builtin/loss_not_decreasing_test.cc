@@ -698,7 +698,19 @@ TEST(LossCourse, ThatStandsStillAtALowLearningRateNamesIt) {
   EXPECT_THAT(judged_at(1e-6).message,
               HasSubstr("; the learning rate of SGD is 1e-06"));
   EXPECT_THAT(judged_at(1e-6).cause, HasSubstr("too low: the weights"));
-  EXPECT_THAT(judged_at(0.1).cause, HasSubstr("too low or far too high"));
+  EXPECT_THAT(judged_at(0.1).cause, HasSubstr("labels that do not belong"));
+  EXPECT_EQ(judged_at(0.1).kind,
+            "the loss does not fall at a usual learning rate");
+  EXPECT_THAT(judged_at(2).cause, HasSubstr("too low or far too high"));
+  EXPECT_THAT(judged_at(1e-3).cause, HasSubstr("too low or far too high"));
+}
+
+TEST(LossCourse, OfTreesThatStandsStillNamesWhatKeepsThemFromSplitting) {
+  const Verdict verdict =
+      judged_rounds({{"train-logloss", [](Step) { return 0.66; }}});
+  EXPECT_EQ(verdict.kind, "the loss of trees is the same at every round");
+  EXPECT_EQ(verdict.severity, Severity::fatal);
+  EXPECT_THAT(verdict.cause, HasSubstr("min_child_weight"));
 }
 
 TEST(LossCourse, ThatStandsStillAfterADecayNamesTheSchedule) {

@@ -24,6 +24,7 @@
 #include "rules/measures/optimizer_turns.h"
 #include "rules/measures/quantity.h"
 #include "rules/measures/training_losses.h"
+#include "rules/measures/update_size.h"
 
 namespace smdebug {
 namespace {
@@ -36,6 +37,8 @@ constexpr double kDivergence = 10, kLeap = 1.5, kPlunge = 1000;
 // No model learns in the first few hundred steps with a learning rate that is
 // lower, or after a schedule has lowered it to this share.
 constexpr double kLowRate = 1e-5, kDecay = 1e-3;
+// Learning rates between these multiples of that of the books are usual.
+constexpr double kLeastUsual = 0.1, kMostUsual = 10;
 // A model below this share of the loss of a guess has learned something.
 constexpr double kBetter = 0.9;
 // The variance of the targets of a few batches is known to about that share.
@@ -109,10 +112,19 @@ std::string rate_text(const std::optional<LearningRates::Rate>& rate) {
              : fmt::format("{} is {:.4g}", subject, rate->now);
 }
 
+// Whether the optimizer moves the weights by as much as usual.
+bool is_usual(const LearningRates::Rate& rate) {
+  const auto usual = usual_rate({rate.optimizer, 0, 0});
+  return usual && rate.now >= kLeastUsual * *usual &&
+         rate.highest <= kMostUsual * *usual;
+}
+
 LossFault fault_of(const LossTrend::Answer& answer,
-                   const std::optional<LearningRates::Rate>& rate) {
+                   const std::optional<LearningRates::Rate>& rate,
+                   bool is_of_trees) {
   switch (answer.kind) {
     case Kind::constant:
+      if (is_of_trees) return LossFault::trees_without_splits;
       return answer.now == 0 ? LossFault::zero : LossFault::constant;
     case Kind::leapt:
       return LossFault::leapt;
@@ -128,8 +140,9 @@ LossFault fault_of(const LossTrend::Answer& answer,
     default:
       if (!rate) return LossFault::still;
       if (rate->highest <= kLowRate) return LossFault::still_at_low_rate;
-      return has_decayed(*rate) ? LossFault::still_after_decay
-                                : LossFault::still;
+      if (has_decayed(*rate)) return LossFault::still_after_decay;
+      return is_usual(*rate) ? LossFault::still_at_usual_rate
+                             : LossFault::still;
   }
 }
 
@@ -441,7 +454,8 @@ class LossTrendRule : public Rule {
     }
     const auto rate = worker.rates.at(evidence.step.global);
     if (answer.kind != Kind::constant) finding.message += rate_text(rate);
-    set_advice(finding, advice_on(fault_of(answer, rate)));
+    const bool is_of_trees = role_in_xgboost(evidence.tensor).has_value();
+    set_advice(finding, advice_on(fault_of(answer, rate, is_of_trees)));
     finding.evidence.push_back(std::move(evidence));
     return finding;
   }

@@ -408,7 +408,9 @@ const RuleFactory kPoorWeightInitialization = {
         "the first saved training step instead. Fires when those of at least "
         "three quarters of the layers are constant, when the median of their "
         "scales is above 'max_scale' and the first loss above twice that of "
-        "a model that knows nothing, and when the median is below "
+        "a model that knows nothing (without normalization, a fifth above it "
+        "if the median is above 1.75 times 'max_scale', as saturated units "
+        "hide large weights), and when the median is below "
         "'min_scale' and the loss does not depend on the weights yet.",
     .advice = kAdvice,
     .parameters = kParameters,

@@ -41,6 +41,9 @@ constexpr double kHighLoss = 2;
 // If the loss of such a model is unknown, weights are too large above this
 // multiple of the limit.
 constexpr double kSurelyLarge = 2;
+// Saturated units hide large weights from the loss: it begins with at least so
+// much, and the weights are above this multiple of the limit.
+constexpr double kRaisedLoss = 1.2, kClearlyLarge = 1.75;
 // The sensitivity over the loss below which weights do not matter yet. With
 // usual weights it is above 0.003, even if a layer has ten small ones.
 constexpr double kInsensitive = 1e-3;
@@ -93,10 +96,13 @@ std::optional<Judgment> find_constant(const Beginning& beginning) {
 // Whether the loss shows that large weights harm.
 bool has_high_loss(const Beginning& beginning, double median, double limit) {
   if (beginning.loss && !std::isfinite(*beginning.loss)) return true;
+  const bool lacks_normalization = beginning.has_normalization == false;
   if (beginning.loss && beginning.loss_of_zeros) {
-    return *beginning.loss > kHighLoss * *beginning.loss_of_zeros;
+    const double ratio = *beginning.loss / *beginning.loss_of_zeros;
+    return ratio > kHighLoss || (lacks_normalization && ratio > kRaisedLoss &&
+                                 median > kClearlyLarge * limit);
   }
-  return beginning.has_normalization == false && median > kSurelyLarge * limit;
+  return lacks_normalization && median > kSurelyLarge * limit;
 }
 
 // Whether the loss hardly depends on the weights of most layers.
