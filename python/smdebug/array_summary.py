@@ -9,6 +9,8 @@ from smdebug.data_summary import MOST_ELEMENTS, MOST_FEATURES, DataSummary
 
 # Labels that are stored as floating-point numbers are below this.
 _MOST_CLASSES = 1 << 20
+# Probabilities sum to 1 up to this number, in half precision.
+_ROUNDING = 0.1
 
 
 class ArraySummary(DataSummary):
@@ -104,6 +106,18 @@ def share_outside(targets: np.ndarray, bounds: tuple[float, float]) -> float:
     low, high = bounds
     outside = (targets < low - 1e-6) | (targets > high + 1e-6)
     return float(outside.mean()) if targets.size else 0.0
+
+
+def share_off_one(targets: np.ndarray) -> float | None:
+    """The share of rows along the last dimension that do not sum to 1; None for rows of one
+    element. Rows of zeros may be padding where a sample has several rows: these count as right."""
+    rows = rows_of(targets)
+    if targets.ndim < 2 or rows.shape[1] < 2 or not rows.size:
+        return None
+    is_off = np.abs(rows.sum(axis=1) - 1) > _ROUNDING
+    if targets.ndim > 2:
+        is_off &= rows.any(axis=1)
+    return float(is_off.mean())
 
 
 def are_equal(rows: np.ndarray, targets: np.ndarray) -> bool:

@@ -19,6 +19,7 @@ from smdebug.array_summary import (
     rows_of,
     samples_of,
     share_fractional,
+    share_off_one,
     share_outside,
 )
 from smdebug.counted_padding import counted_padding
@@ -31,6 +32,8 @@ _OF_SCORES = {
     "binary_cross_entropy": "binary_cross_entropy_with_logits",
     "categorical_cross_entropy": "cross_entropy",
 }
+# Losses of the probabilities of all classes.
+_OF_CLASSES = ("categorical_cross_entropy", "cross_entropy")
 
 
 @dataclass
@@ -147,6 +150,8 @@ def _measure_targets(
         return
     samples = samples_of(targets)
     measured.are_outputs_equal |= are_equal(samples_of(given), samples)
+    if kind.function in _OF_CLASSES and list(targets.shape) == list(given.shape):
+        measured.outside = share_off_one(targets)
     bounds = (0.0, 1.0) if kind.function in BINARY else RANGES.get(measured.activation)
     if not (kind.function in BINARY or kind.function in ELEMENTWISE) or not samples.size:
         return

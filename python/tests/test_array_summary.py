@@ -12,6 +12,7 @@ from smdebug.array_summary import (  # noqa: E402
     labels_in,
     labels_of_one_hot,
     rows_of,
+    share_off_one,
     share_outside,
 )
 from smdebug.pytorch.data_summary import TensorSummary  # noqa: E402
@@ -94,3 +95,11 @@ def test_rows_of_large_arrays_are_the_first_ones():
     rows = rows_of(data)
     assert rows.shape == (1 << 17, 2)
     assert (rows == data[: 1 << 17]).all()
+
+
+def test_the_share_of_rows_that_do_not_sum_to_one_is_counted():
+    rows = np.float32([[1, 0, 0], [0, 0, 0], [0.05, 0.05, 0.85], [1, 1, 0]])
+    assert share_off_one(rows) == 0.5
+    assert share_off_one(rows[:1]) == 0
+    assert share_off_one(rows.reshape(2, 2, 3)) == 0.25  # zeros may be padding
+    assert share_off_one(rows[:, :1]) is None and share_off_one(rows[0]) is None

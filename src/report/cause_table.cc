@@ -31,7 +31,8 @@ constexpr Kinds kDataScale = {"different scales", "large inputs",
                               "large targets"};
 constexpr Kinds kEvaluationScale = {"evaluation inputs of another scale"};
 constexpr Kinds kDataOrder = {"sorted labels", "labels of one class"};
-constexpr Kinds kNothingMoves = {"nothing moves"};
+constexpr Kinds kNothingMoves = {"nothing moves",
+                                 "no parameter of the model is trainable"};
 constexpr Kinds kOtherParameters = {"the optimizer holds other parameters",
                                     "in no optimizer", "no part of the model"};
 constexpr Kinds kPartRests = {"a learning rate of 0", "no gradient"};

@@ -126,6 +126,21 @@ def test_frozen_layers_are_told(out_dir):
     assert modes["Sequential"] is True
 
 
+def test_the_optimizer_of_a_model_that_is_all_frozen_holds_no_parameter(out_dir):
+    """The layer that it shares is trained by the model before it."""
+    hook, first = recorder(out_dir), model_with(L.Dense(1))
+    first.fit(inputs(), amounts(), batch_size=BATCH, verbose=0, callbacks=[hook])
+    second = keras.Sequential([*first.layers[:-1], L.Dense(3), L.Dense(1), L.Softmax()])
+    for layer in second.layers[:-1]:
+        layer.trainable = False
+    second.compile("sgd", "mse")
+    second.fit(inputs(), amounts(), batch_size=BATCH, verbose=0, callbacks=[hook])
+    facts = reported(hook)
+    assert [each.groups[0].parameters for each in facts.optimizers] == [4, 0]
+    frozen = [each for each in facts.parameters if not each.is_trainable]
+    assert len(frozen) == 4 and not any(each.updated_by for each in frozen)
+
+
 def test_what_is_frozen_without_a_new_compile_still_trains(out_dir):
     model = model_with(L.Dense(1))
     model.fit(inputs(), amounts(), batch_size=BATCH, verbose=0)
@@ -232,6 +247,47 @@ def test_a_cross_entropy_of_classes_is_told_with_what_it_is_given(out_dir, activ
         name = {"softmax": "Softmax", "relu": "Relu", None: "Linear"}[activation]
         assert (given.activation, given.values) == (name, values)
         assert (given.targets.classes, given.targets.labels) == (3, 10 * BATCH)
+
+
+@pytest.mark.parametrize("from_logits", [False, True])
+def test_rows_of_targets_that_do_not_sum_to_one_are_counted(out_dir, from_logits):
+    """As of labels from 1 on, of which tf.one_hot does not know the last."""
+    y = tf.one_hot(labels() + 1, 3).numpy()
+    loss = keras.losses.CategoricalCrossentropy(from_logits)
+    last = L.Dense(3, activation=None if from_logits else "softmax")
+    given = the_input(out_dir, model_with(last, loss=loss), y)
+    assert given.function == ("cross_entropy" if from_logits else CATEGORICAL)
+    per_step = [(y[begin : begin + BATCH].sum(1) == 0).mean() for begin in range(0, 80, BATCH)]
+    assert given.outside == pytest.approx(min(per_step)) and max(per_step) > 0
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_probabilities_of_classes_sum_to_one_with_label_smoothing_too(out_dir, smoothing):
+    y = one_hot() * (1 - smoothing) + np.float32(smoothing / 3)
+    model = model_with(L.Dense(3, activation="softmax"), loss="categorical_crossentropy")
+    assert the_input(out_dir, model, y).outside == 0
+
+
+def test_several_classes_of_a_sample_do_not_sum_to_one(out_dir):
+    y = np.maximum(one_hot(), np.float32([1, 0, 0]))
+    model = model_with(L.Dense(3, activation="softmax"), loss="categorical_crossentropy")
+    counts = (y.sum(1) == 2)[: 10 * BATCH].reshape(10, BATCH)
+    assert the_input(out_dir, model, y).outside == pytest.approx(counts.mean(1).min())
+
+
+def test_rows_of_zeros_in_sequences_may_be_padding(out_dir):
+    y = np.stack([one_hot(), np.zeros((ROWS, 3), "float32")], 1)
+    last = [L.Dense(6), L.Reshape((2, 3)), L.Softmax()]
+    given = the_input(out_dir, model_with(*last, loss="categorical_crossentropy"), y)
+    assert (given.function, given.outside) == (CATEGORICAL, 0)
+
+
+def test_sums_of_rows_that_weights_may_hide_are_unknown(out_dir):
+    model = model_with(L.Dense(3, activation="softmax"), loss="categorical_crossentropy")
+    (loss,) = fitted(
+        out_dir, model, y=tf.one_hot(labels() + 1, 3).numpy(), sample_weight=np.ones(ROWS)
+    ).losses
+    assert loss.input.outside is None
 
 
 def test_a_loss_with_scores_is_another_function(out_dir):

@@ -554,6 +554,23 @@ def test_a_loop_of_ones_own_is_recorded_for_each_replica(strategy, out_dir, work
                 np.testing.assert_allclose(values(trial, "norm", step)[r], norm, **close)
 
 
+@pytest.mark.parametrize("workers", ["one", "all"])
+@LOOP_KINDS
+def test_a_loop_notes_the_losses_of_the_first_replica(strategy, out_dir, workers, kind):
+    hook = recorder(out_dir, workers, save_config=smd.SaveConfig(save_interval=3))
+    hook.note_every_step()
+    kernels = run_loop(strategy, hook, descend, kind, steps=4)
+    hook.close()
+    assert hook.status().error is None
+    expected = []
+    for step, kernel in enumerate(kernels):
+        shard = slice(16 * (step % 2), 16 * (step % 2) + 8)
+        expected.append(np.mean((X[shard] @ kernel - T[shard]) ** 2))
+    steps, losses = zip(*read(out_dir).series("loss"), strict=True)
+    assert steps == (0, 1, 2, 3)
+    np.testing.assert_allclose(losses, expected, rtol=1e-4)
+
+
 @LOOP_KINDS
 def test_a_loop_saves_the_steps_that_are_due_under_each_replica(strategy, out_dir, kind):
     with recorder(out_dir, save_config=smd.SaveConfig(save_interval=2, start_step=1)) as hook:

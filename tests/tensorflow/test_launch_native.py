@@ -31,6 +31,31 @@ for _ in range(5):
 print("result", x.numpy().tobytes().hex())
 """
 
+EAGER = """
+import tensorflow as tf
+tf.keras.utils.set_random_seed(1)
+x = tf.Variable([1.0, 2.0], name="x")
+
+for _ in range(5):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.nn.dropout(x * x, 0.5))
+    x.assign_sub(0.1 * tape.gradient(loss, x))
+print("result", x.numpy().tobytes().hex())
+"""
+
+IN_TURN = """
+import tensorflow as tf
+one, other = tf.Variable(1.0, name="one"), tf.Variable(2.0, name="other")
+
+for _ in range(5):
+    with tf.GradientTape() as tape:
+        loss = one * one
+    one.assign_sub(0.1 * tape.gradient(loss, one))
+    with tf.GradientTape() as second:
+        loss = one * other * other
+    other.assign_sub(0.1 * second.gradient(loss, other))
+"""
+
 KERAS = """
 import tensorflow as tf
 tf.keras.utils.set_random_seed(1)
@@ -86,7 +111,7 @@ def run(tmp_path, script, out_dir=None):
     return [line for line in done.stdout.splitlines() if line.startswith("result")]
 
 
-@pytest.mark.parametrize("script", [TAPE, SESSION + PLAIN, SESSION + MONITORED])
+@pytest.mark.parametrize("script", [TAPE, EAGER, SESSION + PLAIN, SESSION + MONITORED])
 def test_a_script_is_recorded_and_computes_the_same(script, tmp_path, out_dir):
     assert run(tmp_path, script) == run(tmp_path, script, out_dir)
     trial = read(out_dir)
@@ -94,7 +119,8 @@ def test_a_script_is_recorded_and_computes_the_same(script, tmp_path, out_dir):
     (weight,) = trial.tensor_names(collection="weights")
     (gradient,) = trial.tensor_names(collection="gradients")
     (loss,) = trial.tensor_names(collection="losses")
-    is_tape = script is TAPE
+    is_tape = script in (TAPE, EAGER)
+    assert trial.series_names() == (["loss"] if is_tape else [])
     assert (weight, loss) == (("weights/x:0", "loss") if is_tape else ("w:0", "error:0"))
     start = [1.0, 2.0] if is_tape else [3.0]
     assert trial.tensor(weight).value(0, mode=smd.modes.TRAIN).tolist() == start
@@ -106,6 +132,13 @@ def test_a_script_that_imports_the_hook_before_tensorflow_is_recorded(tmp_path, 
     first = "import smdebug.autostart\nfrom smdebug.tensorflow import SessionHook\n"
     run(tmp_path, first + SESSION + PLAIN, out_dir)
     assert read(out_dir).steps(mode=smd.modes.TRAIN) == [0, 2, 4]
+
+
+def test_tapes_of_models_that_train_in_turn_share_a_step_in_eager_code(tmp_path, out_dir):
+    run(tmp_path, IN_TURN, out_dir)
+    trial = read(out_dir)
+    assert trial.steps(mode=smd.modes.TRAIN) == [0, 2, 4]
+    assert [len(trial.series(name)) for name in ("loss", "loss_1")] == [5, 5]
 
 
 def test_the_tapes_of_keras_are_left_to_keras(tmp_path, out_dir):

@@ -1,15 +1,17 @@
 """Records loops and sessions of an unmodified script: the part of `smdebug run` for TensorFlow
 without Keras.
 
-`tf.GradientTape.__enter__` and, for graphs of TensorFlow 1, the constructors of monitored sessions,
-`Session.run` and two methods of optimizers are replaced; each replacement calls the original.
-Nothing is created before one of them is used. Tapes that Keras itself enters are recorded by
-launch.py.
+`__enter__` and `__exit__` of tf.GradientTape and, for graphs of TensorFlow 1, the constructors of
+monitored sessions, `Session.run` and two methods of optimizers are replaced; each replacement calls
+the original. Nothing is created before one of them is used. Tapes that Keras itself enters are
+recorded by launch.py.
 """
 
 import functools
 import inspect
 import sys
+import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +26,7 @@ from smdebug.tensorflow.tape import tapes
 
 tf1: Any = tf.compat.v1
 _KERAS = ("keras.", "tf_keras.", "tensorflow.python.keras.")
+_NO_SCRIPT = ("tensorflow.", "smdebug.")
 
 
 def watch_native_loops(make_hook: Callable[[type], Any], tape_hook: Callable[[], Any]) -> None:
@@ -108,7 +111,8 @@ class _LaunchedSessions:
 
 
 def _watch_tapes(tape_hook):
-    original = tf.GradientTape.__enter__
+    original, leave = tf.GradientTape.__enter__, tf.GradientTape.__exit__
+    ended = _EndedTapes()
 
     @functools.wraps(original)
     @tapes.not_converted
@@ -119,9 +123,55 @@ def _watch_tapes(tape_hook):
         if hook is None:
             return original(tape)
         hook.wrap_tape(tape)
+        ended.begin(tape)
         return type(tape).__enter__(tape)
 
+    # A with statement looks this method up before `enter` gives the tape another class.
+    @functools.wraps(leave)
+    @tapes.not_converted
+    def exit_(tape, *exception):
+        if tapes.is_watched(tape):
+            ended.add(tape)
+        return leave(tape, *exception)
+
     tf.GradientTape.__enter__ = enter
+    tf.GradientTape.__exit__ = exit_
+
+
+class _EndedTapes(threading.local):
+    """The tapes that a thread has left in eager code. While they live, they share their step with
+    the next ones, such as those of the two models of a GAN, until one is entered at a place in the
+    script where one of them was."""
+
+    def __init__(self):
+        self._tapes = []  # (weak reference to a tape, its place)
+        self._places = weakref.WeakKeyDictionary()  # of tapes
+
+    def begin(self, tape):
+        """Call before a watched tape is entered."""
+        if not tf.executing_eagerly():
+            return
+        self._places[tape] = place = _place_in_script()
+        if any(each == place for _, each in self._tapes):
+            for reference, _ in self._tapes:
+                ended = reference()
+                if ended is not None:
+                    ended.smdebug_observer.tape_left(ended)
+            self._tapes = []
+
+    def add(self, tape):
+        """Call when a watched tape is left."""
+        place = self._places.pop(tape, None)
+        if place is not None:
+            self._tapes = [each for each in self._tapes if each[0]() is not None]
+            self._tapes.append((weakref.ref(tape), place))
+
+
+def _place_in_script():
+    frame = sys._getframe(2)
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(_NO_SCRIPT):
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti
 
 
 def _is_called_by_keras():

@@ -136,11 +136,12 @@ const Advice kAdvice[] = {
                "range"},
     {.when = "rows of targets that do not sum to 1",
      .cause = "several classes per sample under a cross entropy, which expects "
-              "one class or the probabilities of all: the loss has a high "
-              "floor, and the classes of a sample compete",
+              "one class or the probabilities of all, or labels that one_hot "
+              "cannot represent, which makes rows of zeros of them",
      .advice =
-         "use nn.BCEWithLogitsLoss, which judges each class by itself, or "
-         "divide each row of the targets by its sum"},
+         "for several classes, use a loss that judges each class by itself "
+         "(nn.BCEWithLogitsLoss, binary_crossentropy), or divide each row by "
+         "its sum; for one, number the classes from 0, below the depth"},
     {.when = "a softmax over the batch",
      .cause = "softmax or log_softmax along dimension 0: each class competes "
               "over the samples of the batch, not each sample over its classes",
@@ -419,7 +420,10 @@ std::optional<InputFault> fault_of(const LossInputFacts& input,
     return InputFault::class_ignored;
   }
   if (input.outside && *input.outside >= kLeastOutside) {
-    if (input.function == "cross_entropy") return InputFault::no_distributions;
+    if (input.function == "cross_entropy" ||
+        input.function == "categorical_cross_entropy") {
+      return InputFault::no_distributions;
+    }
     return has_too_few_outputs(input) ? InputFault::too_few_outputs
                                       : InputFault::targets_out_of_reach;
   }

@@ -65,6 +65,13 @@ bool fires(const LossInputFacts& input) {
   return fires_with(rule, input) >= 0;
 }
 
+// The kind of the finding; empty if there is none.
+std::string kind_of(const LossInputFacts& input) {
+  RuleHarness rule("LossInput");
+  fires_with(rule, input);
+  return rule.verdict().kind;
+}
+
 TEST(LossInput, FindsASoftmaxBeforeACrossEntropy) {
   RuleHarness rule("LossInput");
   EXPECT_EQ(
@@ -287,6 +294,11 @@ TEST(LossInput, FindsSeveralClassesPerSampleUnderACrossEntropy) {
                         "do not sum to 1"));
   EXPECT_EQ(rule.verdict().kind, "rows of targets that do not sum to 1");
   EXPECT_THAT(rule.verdict().advice, HasSubstr("nn.BCEWithLogitsLoss"));
+  input.function =
+      "categorical_cross_entropy";  // labels out of one_hot's range
+  input.activation = "Softmax";
+  input.outside = 0.2;
+  EXPECT_EQ(kind_of(input), "rows of targets that do not sum to 1");
   input.outside = 0;
   EXPECT_FALSE(fires(input));
 }
@@ -316,13 +328,6 @@ TEST(LossInput, FindsShapesThatBroadcastToAllPairs) {
               HasSubstr("an input of shape (50, 1) and targets of shape "
                         "(50,), and compares each with all others"));
   EXPECT_TRUE(fires(mean_square({50}, {50, 1})));
-}
-
-// The kind of the finding; empty if there is none.
-std::string kind_of(const LossInputFacts& input) {
-  RuleHarness rule("LossInput");
-  fires_with(rule, input);
-  return rule.verdict().kind;
 }
 
 TEST(LossInput, PassesShapesThatAreMeant) {

@@ -6,6 +6,9 @@
 // the rule only fires if no parameter with a gradient moves. The original has
 // no such rule.
 //
+// A model of Keras that is trained although all of its parameters are frozen
+// shows in the facts alone: its optimizer holds no parameter.
+//
 // Weights move at each update. Under gradient accumulation, an update may come
 // after many steps, so the rule waits for 2 * num_steps if no optimizer was
 // seen to act. A layer without a gradient gets the same time, because an expert
@@ -110,9 +113,41 @@ const Advice kAdvice[] = {
               "not contain theirs, so they keep their initial values",
      .advice = "put the layers into an nn.ModuleList or nn.ModuleDict, or set "
                "requires_grad=False if they should not train"},
+    {.when = "no parameter of the model is trainable",
+     .cause = "trainable=False for too many layers, such as for all but the "
+              "last one, which is an activation and has no parameters",
+     .advice = "freeze only the layers that should keep their weights, and "
+               "call compile() again; model.summary() counts the trainable "
+               "parameters"},
 };
 const Advice& kFrozenMoves = kAdvice[7];
 const Advice& kLayersOutside = kAdvice[8];
+const Advice& kAllFrozen = kAdvice[9];
+
+// Whether it has the name of a weight in Keras: "dense/weights/dense/kernel:0".
+bool is_of_keras(const ParameterFacts& parameter) {
+  return parameter.tensor.find("/weights/") != std::string::npos &&
+         parameter.tensor.ends_with(":0");
+}
+
+// In Keras, the optimizer of a compiled model holds what the model trains. In
+// PyTorch, one without parameters may be a part of another, or hold copies.
+bool trains_nothing(const RunFacts& facts) {
+  const bool has_frozen =
+      std::ranges::any_of(facts.parameters, [](const ParameterFacts& each) {
+        return is_of_keras(each) && !each.is_trainable &&
+               !is_moving_statistic(each.tensor);
+      });
+  return has_frozen &&
+         std::ranges::any_of(
+             facts.optimizers, [](const OptimizerFacts& optimizer) {
+               return !optimizer.groups.empty() &&
+                      std::ranges::all_of(optimizer.groups,
+                                          [](const OptimizerGroupFacts& each) {
+                                            return each.parameters == 0;
+                                          });
+             });
+}
 
 const Advice& advice_on(WiringFault fault) {
   return kAdvice[static_cast<std::size_t>(fault)];
@@ -181,7 +216,10 @@ class ParametersNotTrained : public Rule {
     const auto counted = counted_step(step.step, std::nullopt);
     if (!counted) return no_finding();
     has_trained_ |= !step.by_selector(0).empty();
-    for (auto& [name, worker] : workers_) take_facts(worker, step.step.global);
+    for (auto& [name, worker] : workers_) {
+      take_facts(worker, step.step.global);
+      follow_frozen(worker, *counted);
+    }
     for (const Observation* gradient : step.by_selector(1)) {
       SMD_CHECK_OK(movement_of(*gradient).add_gradient(*gradient, *counted));
     }
@@ -196,6 +234,7 @@ class ParametersNotTrained : public Rule {
       }
     }
     if (auto found = layers_outside(step.step)) return found;
+    if (auto found = all_frozen(step.step, *counted)) return found;
     if (auto found = frozen_that_move(step.step)) return found;
     return find(step.step, /*with_minor=*/false);
   }
@@ -274,6 +313,9 @@ class ParametersNotTrained : public Rule {
     ParameterMovement movement;
     std::optional<RunFacts> facts;
     ComingFacts coming;
+    // The training step since which a model is trained without any trainable
+    // parameter.
+    std::optional<Step> frozen_since;
 
     WiringJudge judge(Step patience) const {
       return {movement, facts ? &*facts : nullptr, patience};
@@ -294,6 +336,14 @@ class ParametersNotTrained : public Rule {
                        count_text(parameters, "parameter"),
                        frozen.size() == 1 ? "is" : "are",
                        parameters_text(frozen, name));
+  }
+
+  static void follow_frozen(Worker& worker, Step counted) {
+    if (!worker.facts || !trains_nothing(*worker.facts)) {
+      worker.frozen_since.reset();
+    } else if (!worker.frozen_since) {
+      worker.frozen_since = counted;
+    }
   }
 
   ParameterMovement& movement_of(const Observation& observation) {
@@ -418,6 +468,30 @@ class ParametersNotTrained : public Rule {
     return std::nullopt;
   }
 
+  std::optional<Finding> all_frozen(const StepId& step, Step counted) {
+    for (const auto& [name, worker] : workers_) {
+      if (!worker.frozen_since || counted - *worker.frozen_since < num_steps_) {
+        continue;
+      }
+      count_judged();
+      Finding finding;
+      finding.message = fmt::format(
+          "none of the parameters of a model is trainable, and it is trained; "
+          "{}, at {}",
+          frozen_text(worker, name), step_text(step));
+      set_advice(finding, kAllFrozen);
+      Evidence& evidence = finding.evidence.emplace_back();
+      evidence.worker = name;
+      evidence.step = step;
+      evidence.quantity = "parameters in the optimizer of a model";
+      evidence.value = 0;
+      evidence.relation = "<=";
+      evidence.threshold = 0;
+      return finding;
+    }
+    return std::nullopt;
+  }
+
   std::optional<Finding> frozen_that_move(const StepId& step) {
     if (!frozen_) return std::nullopt;
     std::optional<Finding> finding;
@@ -483,7 +557,8 @@ const RuleFactory kParametersNotTrained = {
         "learning rate of 0, or in twice as many steps if they receive no "
         "gradient, or if nothing moves and no optimizer was seen to act. Fires "
         "as well if a model calls layers that are no part of it and that no "
-        "optimizer holds.",
+        "optimizer holds, or if a model of Keras is trained for 'num_steps' "
+        "steps although all of its parameters are frozen.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

@@ -621,6 +621,87 @@ TEST(ParametersNotTrained, FindsAForgottenStepOfATapeInKeras) {
   EXPECT_TRUE(fired);
 }
 
+constexpr const char* kTopKernel = "top/weights/second/top/kernel:0";
+constexpr const char* kTopBias = "top/weights/second/top/bias:0";
+
+// A model of Keras that was trained, and a second one, of which all but
+// `trainable` is frozen.
+RunFacts facts_of_second(const Names& trainable) {
+  RunFacts facts;
+  facts.parameters = {
+      parameter("base/weights/base/kernel:0", kFirst),
+      parameter(kTopKernel, std::nullopt), parameter(kTopBias, std::nullopt),
+      parameter("norm/weights/norm/moving_mean:0", std::nullopt)};
+  for (auto& each : facts.parameters) {
+    if (trainable.contains(each.tensor)) each.updated_by = {1, 0};
+    each.is_trainable = each.updated_by.has_value();
+  }
+  facts.optimizers = {{"Adam", {group(1, 0, 1e-3)}},
+                      {"Adam", {group(trainable.size(), 0, 1e-3)}}};
+  return facts;
+}
+
+// The step at which the rule fires while the second model is trained; -1 if it
+// does not. Its bias moves if `moves`.
+Step fires_in_second(RuleHarness& rule, bool moves) {
+  for (Step step = 0; step <= 100; step += 10) {
+    StepBuilder built(step);
+    built.with_statistics(kTopKernel, even_statistics(1))
+        .with_statistics(kTopBias,
+                         even_statistics(moves ? 1 + double(step) : 1));
+    if (rule.fires_at(built)) return step;
+  }
+  return -1;
+}
+
+TEST(ParametersNotTrained, FindsAModelOfKerasThatIsTrainedWhileAllIsFrozen) {
+  RuleHarness rule("ParametersNotTrained");
+  rule.in_a_run_with(
+      {{"weights", {"/weights/"}, {}}, {"gradients", {"^gradients/"}, {}}});
+  rule.knows(facts_of_second({}), "worker_0");
+  // The facts are of step 0, so they hold from step 10 on.
+  EXPECT_EQ(fires_in_second(rule, /*moves=*/false), 40);
+  EXPECT_EQ(rule.verdict().message,
+            "none of the parameters of a model is trainable, and it is "
+            "trained; 2 of 3 parameters are frozen: "
+            "top/weights/second/top/kernel:0, top/weights/second/top/bias:0, "
+            "at step 40 (TRAIN step 40)");
+  EXPECT_THAT(rule.verdict().advice, HasSubstr("model.summary()"));
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
+}
+
+TEST(ParametersNotTrained, PassesAFrozenBaseWithATrainableHeadInKeras) {
+  RuleHarness rule("ParametersNotTrained");
+  rule.in_a_run_with(
+      {{"weights", {"/weights/"}, {}}, {"gradients", {"^gradients/"}, {}}});
+  rule.knows(facts_of_second({kTopBias}), "worker_0");
+  EXPECT_EQ(fires_in_second(rule, /*moves=*/true), -1);
+}
+
+TEST(ParametersNotTrained, PassesAModelOfKerasThatIsUnfrozenSoon) {
+  RuleHarness rule("ParametersNotTrained");
+  rule.in_a_run_with(
+      {{"weights", {"/weights/"}, {}}, {"gradients", {"^gradients/"}, {}}});
+  rule.knows(facts_of_second({}), "worker_0");
+  RunFacts unfrozen = facts_of_second({kTopBias});
+  unfrozen.step = 20;
+  rule.knows(unfrozen, "worker_0");
+  EXPECT_EQ(fires_in_second(rule, /*moves=*/true), -1);
+}
+
+TEST(ParametersNotTrained, PassesAnOptimizerWithoutParametersInPyTorch) {
+  Model model;
+  model.moving = always({"Net_a.weight"});
+  RunFacts facts = facts_of(model, {"Net_a.weight"});
+  for (auto& each : facts.parameters) {
+    each.is_trainable = each.tensor == "Net_a.weight";
+  }
+  facts.optimizers.push_back({"Adam", {group(0, 0, 1e-3)}});
+  RuleHarness rule("ParametersNotTrained");
+  rule.knows(facts, "worker_0");
+  EXPECT_EQ(fires_in(rule, model), -1);
+}
+
 TEST(ParametersNotTrained, FindsLayersOutsideOfTheModel) {
   RunFacts facts;
   facts.loop.layers_outside = {"Linear", "Conv2d"};

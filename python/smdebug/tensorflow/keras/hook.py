@@ -25,6 +25,7 @@ from smdebug.tensorflow.user_values import UserValue
 from smdebug.unknown_arguments import with_known_arguments
 
 if TYPE_CHECKING or HAS_TENSORFLOW:
+    from smdebug.tensorflow.tape.loss_series import LossSeries
     from smdebug.tensorflow.tape.tape_adapter import TapeAdapter
 
 
@@ -245,9 +246,12 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
     # --- for `smdebug run` ---
 
     def note_every_step(self) -> None:
-        """Notes the loss and the learning rate of every training step as scalar series."""
+        """Notes the loss and the learning rate of every training step as scalar series, and the
+        losses of every step of a loop with a tape."""
         if self._keras:
             self._keras.note_every_step(StepSeries(self._first_session))
+        if self._tapes:
+            self._tapes.note_losses(LossSeries(self._first_session))
 
     def report_facts(self) -> None:
         """Reports what the training is made of, and measures its first data."""

@@ -17,7 +17,7 @@ from smdebug.tensorflow.replicas import device_of
 from smdebug.tensorflow.tape.function_calls import function_calls
 from smdebug.tensorflow.tape.function_lifetime import keep_with_graph
 from smdebug.tensorflow.tape.tape_steps import TapeSteps
-from smdebug.tensorflow.tape.tape_tensors import KINDS, StepTensors, TapeTensor, put_array
+from smdebug.tensorflow.tape.tape_tensors import KINDS, NUMBERS, StepTensors, TapeTensor, put_array
 
 
 class CompiledSteps:
@@ -32,7 +32,7 @@ class CompiledSteps:
         tensors belong to `replica`, if there are several."""
         self.watch_calls()
         with self._steps.session.for_worker(replica):
-            due = [self._steps.plan.is_next_due()] * len(KINDS)
+            due = self._steps.unknown_due_kinds()
         step = CompiledStep(due, replica)
         keep_with_graph(step)
         self._references.append(weakref.ref(step))
@@ -79,6 +79,9 @@ class CompiledSteps:
         for step in self._live_steps():
             for turns_left in reversed(range(step.take_runs())):
                 is_due = self._steps.begin(step.replica)
+                if turns_left == 0:
+                    with self._steps.isolate_errors():
+                        step.note()
                 if is_due and turns_left == 0:
                     with self._steps.isolate_errors(), self._steps.session.for_worker(step.replica):
                         step.put()
@@ -133,6 +136,12 @@ class CompiledStep:
         runs = int(self._runs)
         new, self._seen_runs = runs - self._seen_runs, runs
         return new
+
+    def note(self) -> None:
+        """Notes the losses that the last call has stored."""
+        if self._is_due[KINDS.index(NUMBERS)]:
+            for each, variables in self._kept[NUMBERS]:
+                each.note(variables[0].read_value())
 
     def put(self) -> None:
         """Saves the tensors that the last call has stored."""

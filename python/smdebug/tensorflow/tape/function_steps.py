@@ -15,14 +15,13 @@ from smdebug.log import get_logger
 from smdebug.tensorflow.private_names import is_compiled
 from smdebug.tensorflow.tape.function_lifetime import keep_with_graph, weakly
 from smdebug.tensorflow.tape.recomputed import recomputed
-from smdebug.tensorflow.tape.tape_steps import TapeSteps
+from smdebug.tensorflow.tape.tape_steps import NOTHING_DUE, TapeSteps
 from smdebug.tensorflow.tape.tape_tensors import KINDS, StepTensors, TapeTensor, put_array
 from smdebug.tensorflow.user_values import UserValue
 from smdebug.tensorflow.variable_values import value_of
 
 # Returned by calls out of a graph that have no result.
 _DONE = np.bool_(True)
-_NOTHING_DUE = np.zeros(len(KINDS), bool)
 
 _logger = get_logger()
 
@@ -36,13 +35,13 @@ class FunctionStep:
 
     def __init__(self, steps: TapeSteps, replica: int | None = None) -> None:
         self._steps: TapeSteps | None = steps
-        self._replica = replica
+        self.replica = replica
         self._saved: list[Any] = []  # operations that export tensors
         self._passed_out: list[list[TapeTensor]] = []
         self.taken: StepTensors = StepTensors()
         keep_with_graph(self)
-        self._due = tf.numpy_function(weakly(self._begin, _NOTHING_DUE), [], tf.bool)
-        self._due.set_shape([len(KINDS)])
+        self._due = tf.numpy_function(weakly(self._begin, NOTHING_DUE), [], tf.bool)
+        self._due.set_shape(NOTHING_DUE.shape)
         # The previous step ends as this one begins, and the variables of optimizers are read then.
         # A write waits for the reads before it, so read them all here.
         with tf.control_dependencies([self._due]):
@@ -55,7 +54,7 @@ class FunctionStep:
 
     def _begin(self):
         steps = self._steps
-        return _NOTHING_DUE if steps is None else steps.begin_in_graph(self._replica)
+        return NOTHING_DUE if steps is None else steps.begin_in_graph(self.replica)
 
     def record(self, tensors: list[TapeTensor]) -> None:
         """Makes the graph export the tensors of one call of `tape.gradient` when they are due."""
@@ -79,7 +78,7 @@ class FunctionStep:
     def _judged(self):
         with tf.control_dependencies(self._saved):
             return tf.cond(
-                tf.reduce_any(self._due),
+                self._due[len(KINDS)],
                 lambda: tf.numpy_function(weakly(self._judge, _DONE), [], tf.bool),
                 lambda: tf.constant(False),
             )
@@ -106,10 +105,11 @@ class FunctionStep:
         steps, tensors = self._steps, self._passed_out[number:]
         if steps is None or not tensors:
             return _DONE
-        with steps.isolate_errors(), steps.session.for_worker(self._replica):
+        with steps.isolate_errors(), steps.session.for_worker(self.replica):
             arrays = list(arrays)
             for each, count in zip(tensors[0], counts, strict=True):
                 own, arrays = arrays[:count], arrays[count:]
+                each.pass_out(own)
                 if each.slot.is_due():
                     put_array(each.slot, each.whole(own))
         return _DONE
@@ -117,7 +117,7 @@ class FunctionStep:
     def _judge(self):
         steps = self._steps
         if steps is not None:
-            steps.judge_in_graph(self._replica)
+            steps.judge_in_graph(self.replica)
         return _DONE
 
 

@@ -21,6 +21,7 @@ from smdebug.tensorflow.tape import tapes
 from smdebug.tensorflow.tape.compiled_steps import CompiledStep, CompiledSteps
 from smdebug.tensorflow.tape.function_lifetime import weakly
 from smdebug.tensorflow.tape.function_steps import FunctionStep, call_in_graph
+from smdebug.tensorflow.tape.loss_series import LossSeries
 from smdebug.tensorflow.tape.tape_steps import EagerStep, TapeSteps
 from smdebug.tensorflow.user_values import is_reachable, is_symbolic, user_value
 
@@ -66,10 +67,15 @@ class TapeAdapter:
         with self._steps.isolate_errors():
             list(self._compiled_steps.take())
             self._steps.put_optimizers()
+        self._steps.end_losses()
         self._compiled_steps.close()
         for step in self._function_steps or ():
             step.close()
         self._function_steps = None
+
+    def note_losses(self, series: LossSeries) -> None:
+        """Notes the losses of every step in `series`."""
+        self._steps.note_losses(series)
 
     # --- calls of a script ---
 
@@ -156,7 +162,9 @@ class TapeAdapter:
         if step is None or not self._sink.is_recording:
             return gradients
         with self._steps.isolate_errors():
-            step.record(self._steps.tensors.sorted_out(step.taken, target, sources, gradients))
+            step.record(
+                self._steps.tensors.sorted_out(step.taken, target, sources, gradients, step.replica)
+            )
         is_held = self._plan.has_rules or self._steps.has_optimizers
         return step.held(gradients) if is_held else gradients
 

@@ -16,8 +16,18 @@ from smdebug.tensorflow import names
 from smdebug.tensorflow.capture_sink import CaptureContext, PlanView
 from smdebug.tensorflow.optimizers import optimizer_variables
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
-from smdebug.tensorflow.tape.tape_tensors import KINDS, StepTensors, TapeTensor, TapeTensors
+from smdebug.tensorflow.tape.loss_series import LossSeries
+from smdebug.tensorflow.tape.tape_tensors import (
+    KINDS,
+    NUMBERS,
+    StepTensors,
+    TapeTensor,
+    TapeTensors,
+)
 from smdebug.tensorflow.variable_values import put_variable
+
+# What `TapeSteps.begin_in_graph` returns where nothing is due.
+NOTHING_DUE: np.ndarray = np.zeros(len(KINDS) + 1, bool)
 
 
 class TapeSteps:
@@ -41,6 +51,17 @@ class TapeSteps:
         """See CaptureSink."""
         return self._sink.isolate_errors("in a step of a tf.GradientTape")
 
+    # --- the losses of every step ---
+
+    def note_losses(self, series: LossSeries) -> None:
+        """Notes the losses of every step in `series`."""
+        self.tensors.series = series
+
+    def end_losses(self) -> None:
+        """Notes the losses that are left. No further one is noted."""
+        if self.tensors.series is not None:
+            self.tensors.series.close()
+
     # --- the beginning ---
 
     def begin(self, replica: int | None = None) -> bool:
@@ -49,24 +70,37 @@ class TapeSteps:
             return False
         with self.isolate_errors(), self.session.for_worker(replica):
             self.put_optimizers()
+            if self.tensors.series is not None and not replica:
+                self.tensors.series.end_step()
             mode = self.plan.mode
             return self._sink.begin_step(ModeKeys.TRAIN if mode is ModeKeys.GLOBAL else mode)
         return False
 
     def begin_in_graph(self, replica: int | None = None) -> np.ndarray:
-        """Begins a step from inside a graph, where nothing may be raised. Returns which KINDS are
-        due in it: bool, shape (3,)."""
+        """Begins a step from inside a graph, where nothing may be raised. Returns which KINDS the
+        graph exports in it, and whether the rules judge it: bool, shape (5,)."""
         with self.isolate_errors():
             is_due = self.begin(replica)
             self._begun_in_graph = True
             with self.session.for_worker(replica):
-                return np.array([is_due and self.tensors.is_due(kind) for kind in KINDS])
-        return np.zeros(len(KINDS), bool)
+                due = [is_due and self.tensors.is_due(kind) for kind in KINDS]
+            return np.array([*self._with_noted(due), any(due)])
+        return NOTHING_DUE
 
     def next_due_kinds(self) -> list[bool]:
-        """Returns which KINDS the next step may save."""
+        """Returns which KINDS the next step may save, or notes."""
         is_due = self.plan.is_next_due()
-        return [is_due and self.tensors.can_match(kind) for kind in KINDS]
+        return self._with_noted([is_due and self.tensors.can_match(kind) for kind in KINDS])
+
+    def unknown_due_kinds(self) -> list[bool]:
+        """Returns the same before the tensors of the step are known."""
+        return self._with_noted([self.plan.is_next_due()] * len(KINDS))
+
+    def _with_noted(self, due):
+        is_noted = self.tensors.are_losses_noted and self._sink.is_recording
+        return [
+            each or (kind is NUMBERS and is_noted) for kind, each in zip(KINDS, due, strict=True)
+        ]
 
     def bind_to_current_thread(self) -> None:
         """Makes the main thread the owner of a step that a graph began on another thread."""
@@ -128,18 +162,20 @@ class EagerStep:
     def __init__(self, steps: TapeSteps, is_due: bool, replica: int | None = None) -> None:
         self._steps = steps
         self._is_due = is_due
-        self._replica = replica
+        self.replica = replica
         self.taken: StepTensors = StepTensors()
 
     def record(self, tensors: list[TapeTensor]) -> None:
         """Saves the tensors of one call of `tape.gradient`."""
+        for each in tensors:
+            each.note(each.tensor)
         if self._is_due:
-            with self._steps.session.for_worker(self._replica):
+            with self._steps.session.for_worker(self.replica):
                 for each in tensors:
                     each.put()
 
     def held(self, gradients: Any) -> Any:
         """Returns `gradients` once the rules have judged the step; raises what they request."""
         if self._is_due:
-            self._steps.judge(self._replica)
+            self._steps.judge(self.replica)
         return gradients

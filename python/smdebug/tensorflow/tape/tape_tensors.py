@@ -12,10 +12,12 @@ from smdebug import _core
 from smdebug._core import GroupSlot, UniqueNames
 from smdebug.tensorflow import names, tensors
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
+from smdebug.tensorflow.tape.loss_series import LossSeries
 from smdebug.tensorflow.tensors import as_array, why_not
 from smdebug.tensorflow.variable_values import value_of
 
-KINDS = LOSSES, WEIGHTS, GRADIENTS = "losses", "weights", "gradients"
+# NUMBERS are losses that are noted in every step.
+KINDS = NUMBERS, LOSSES, WEIGHTS, GRADIENTS = "numbers", "losses", "weights", "gradients"
 
 
 class TapeTensors:
@@ -26,17 +28,25 @@ class TapeTensors:
         self._session = session
         self._is_bias = is_bias
         self._slots: dict[str, dict[str, GroupSlot]] = {kind: {} for kind in KINDS}
+        self.series: LossSeries | None = None  # None: losses are only saved
 
     def sorted_out(
-        self, taken: "StepTensors", target: Any, sources: Any, gradients: Any
+        self,
+        taken: "StepTensors",
+        target: Any,
+        sources: Any,
+        gradients: Any,
+        replica: int | None = None,
     ) -> list["TapeTensor"]:
         """Returns the tensors in `tape.gradient(target, sources)` and its result `gradients`,
         without the losses and weights in `taken`, those of the step so far, and adds the others to
-        it. Skips values that cannot be saved, with a message."""
-        found = []
+        it. Skips values that cannot be saved, with a message. `replica` computes them, if there are
+        several."""
+        found: list[TapeTensor] = []
+        sources = tf.nest.flatten(sources)
         for loss, name in taken.take_losses(tf.nest.flatten(target)):
-            found.append(TapeTensor(LOSSES, self._slot(LOSSES, name, [LOSSES]), loss))
-        pairs = zip(tf.nest.flatten(sources), tf.nest.flatten(gradients), strict=True)
+            found.append(self._loss(name, loss, sources, replica))
+        pairs = zip(sources, tf.nest.flatten(gradients), strict=True)
         for source, gradient in pairs:
             if not is_variable(source):
                 continue
@@ -56,6 +66,20 @@ class TapeTensors:
     def can_match(self, kind: str) -> bool:
         """Returns whether any step may save a tensor of that kind."""
         return any(slot.can_match() for slot in self._slots[kind].values())
+
+    @property
+    def are_losses_noted(self) -> bool:
+        """Whether NUMBERS are noted in every step."""
+        return self.series is not None and self.series.is_on
+
+    def _loss(self, name, loss, sources, replica):
+        series = None
+        if self.series is not None:
+            variables = [names.variable_name(each) for each in sources if is_variable(each)]
+            series = self.series.slot_of(name, loss, variables, replica)
+        if series is None:
+            return TapeTensor(LOSSES, self._slot(LOSSES, name, [LOSSES]), loss)
+        return Number(NUMBERS, self._slot(NUMBERS, name, [LOSSES]), loss, self.series, series)
 
     def _slot(self, kind, name, collections):
         known = self._slots[kind]
@@ -131,6 +155,28 @@ class TapeTensor:
         """Saves it in eager code, if it is due."""
         if self.slot.is_due():
             put_array(self.slot, self.whole([as_array(part) for part in self.parts()]))
+
+    def note(self, tensor: Any) -> None:
+        """Notes its eager value `tensor` in a series, if it has one."""
+
+    def pass_out(self, arrays: Sequence[np.ndarray]) -> None:
+        """Does the same for the values of the parts, which a graph passes out on any thread."""
+
+
+@dataclasses.dataclass
+class Number(TapeTensor):
+    """A loss that is noted in every step."""
+
+    losses: LossSeries
+    series: _core.ScalarSlot
+
+    def note(self, tensor: Any) -> None:
+        """Notes its eager value `tensor`."""
+        self.losses.note(self.series, tensor)
+
+    def pass_out(self, arrays: Sequence[np.ndarray]) -> None:
+        """Notes its value, which a graph passes out on any thread."""
+        self.losses.pass_out(self.series, arrays[0])
 
 
 class Weight(TapeTensor):
