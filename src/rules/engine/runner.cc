@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -388,20 +389,28 @@ struct RuleRunner::Judge {
   std::optional<Seen> seen;
 
   // A step of the judged run may be judged by its scalars and by its tensors,
-  // in either order.
-  std::uint64_t count_steps(std::span<const ScalarSeriesView> series) {
-    std::uint64_t added = 0;
+  // in either order. How many samples arrive at once does not matter: a rule
+  // that judges any of them has judged them all.
+  std::uint64_t count_steps(std::span<const ScalarSeriesView> series,
+                            bool has_judged) {
+    StepSet steps;
     for (const ScalarSeriesView& one : series) {
       for (const ScalarSample& sample : one.samples)
-        added += counted.add(sample.step.global);
+        steps.add(sample.step.global);
     }
-    return added;
+    judges_series = judges_series || has_judged;
+    if (!judges_series) {
+      waiting.add(steps);
+      return 0;
+    }
+    return counted.add(std::exchange(waiting, {})) + counted.add(steps);
   }
   std::uint64_t count_step(const StepView& step) {
     if (!is_first_look(step)) return 0;
     return step.run != 0 || counted.add(step.step.global) ? 1 : 0;
   }
-  StepSet counted;
+  StepSet counted, waiting;  // `waiting`: of series, before any was judged
+  bool judges_series = false;
 };
 
 RuleRunner::RuleRunner(std::vector<std::unique_ptr<Rule>> rules)
@@ -484,8 +493,9 @@ void RuleRunner::judge_scalars(Judge& judge, Verdict& verdict,
   const std::uint64_t before = judge.rule->observations_judged();
   auto outcome = judge.rule->on_scalars(worker, series);
   const bool has_judged = judge.rule->observations_judged() > before;
-  if (!has_judged && outcome && !*outcome) return;
-  verdict.steps_judged += judge.count_steps(series);
+  const bool says_nothing = !has_judged && outcome && !*outcome;
+  verdict.steps_judged += judge.count_steps(series, !says_nothing);
+  if (says_nothing) return;
   const StepId step = step_of(outcome).value_or(last_step_of(series));
   if (verdict.status == RuleStatus::in_progress) {
     verdict.run = 0;

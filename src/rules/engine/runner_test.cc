@@ -421,6 +421,40 @@ TEST_F(RuleRunnerTest, IsInterestedInWhatItsRulesStillLookAt) {
             DataNeed::statistics);
 }
 
+// Judges a series at its step 7.
+class SeriesRule : public Rule {
+ public:
+  std::string_view name() const override { return "Series"; }
+  RuleNeeds needs() const override { return {}; }
+  Outcome on_scalars(std::string_view,
+                     std::span<const ScalarSeriesView> series) override {
+    for (const ScalarSample& sample : series.front().samples) {
+      if (sample.step.global == 7) count_judged();
+    }
+    return no_finding();
+  }
+  Outcome on_step(const RuleStep&) override { return no_finding(); }
+};
+
+TEST_F(RuleRunnerTest, CountsTheStepsOfASeriesHoweverManyArriveAtOnce) {
+  std::vector<ScalarSample> samples;
+  for (Step step = 0; step < 12; ++step) {
+    samples.push_back({{step, Mode::train, step}, 1.0});
+  }
+  for (const std::size_t at_once : {1u, 5u, 12u}) {
+    std::vector<std::unique_ptr<Rule>> rules;
+    rules.push_back(std::make_unique<SeriesRule>());
+    RuleRunner judging(std::move(rules));
+    for (std::size_t first = 0; first < samples.size(); first += at_once) {
+      const std::size_t count = std::min(at_once, samples.size() - first);
+      const ScalarSeriesView series[] = {
+          {"loss", std::span(samples).subspan(first, count)}};
+      judging.on_scalars(0, "worker_0", series);
+    }
+    EXPECT_EQ(judging.verdicts()[0].steps_judged, 12u) << at_once;
+  }
+}
+
 TEST_F(RuleRunnerTest, CountsNoStepsForARuleThatJudgesTheFactsAlone) {
   RuleRunner judging =
       runner({.needs = every_tensor(), .judges_in_the_end = 1});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "smdebug/core/mode.h"
@@ -14,6 +15,16 @@ class StepSet {
     if (ranges_.empty() || step != ranges_.back().last + 1) return insert(step);
     ranges_.back().last = step;
     return true;
+  }
+
+  // Adds the steps of another set. Returns how many of them are new.
+  std::uint64_t add(const StepSet& other) {
+    std::uint64_t added = 0;
+    for (const Range& range : other.ranges_) {
+      for (Step step = range.first; step <= range.last; ++step)
+        added += add(step);
+    }
+    return added;
   }
 
  private:
