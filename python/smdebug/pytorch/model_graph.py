@@ -1,4 +1,4 @@
-"""`model_graph`: what the graph of a model tells of its structure.
+"""`model_graph`: the structure of a model, as its graph shows it.
 
 It is read from the input of a loss on, and never changed. See `LossInputFacts` in
 include/smdebug/core/run_facts.h.
@@ -36,7 +36,7 @@ _OF_WEIGHTS = frozenset("T Transpose View ReshapeAlias ToCopy Clone".split())
 
 @dataclass
 class ModelGraph:
-    """What was found from the input of a loss on, in at most 1000 operations.
+    """The structure that was found from the input of a loss on, in at most 1000 operations.
 
     `linear_layers` counts the layers that follow each other without an activation, if the model has
     none at all and no layer in between has fewer units than its inputs and outputs; else None.
@@ -89,7 +89,7 @@ def model_graph(start: Any, places: int) -> ModelGraph:
 def _visited(
     search: _Search, node: Any, chain: tuple[tuple[int, int], ...]
 ) -> tuple[tuple[int, int], ...]:
-    """Adds what a node tells; returns the chain of the nodes below it."""
+    """Adds what a node shows; returns the chain of the nodes below it."""
     name = node_name(node)
     if name in _PRODUCTS:
         operands = [below for below, _ in node.next_functions if below is not None]

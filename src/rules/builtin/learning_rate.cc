@@ -821,7 +821,7 @@ class LearningRate : public Rule {
     finding.message = fmt::format(
         "{}: the learning rate of {} has fallen from {:.4g} to {:.4g}, and the "
         "last {} of {} losses had less than a hundred-thousandth of it: the "
-        "loss stands at {:.4g}",
+        "loss is {:.4g}",
         tensor_text(worker.losses.name(), name), worker.last->optimizer,
         rate->highest, rate->now, count, losses.size(), course_of(losses).now);
     finding.evidence.front().step = since->step;

@@ -464,7 +464,7 @@ TEST(LearningRate, FindsARateThatHasDecayedToNothing) {
   EXPECT_EQ(rule.verdict().message,
             "loss_output_0: the learning rate of Adam has fallen from 0.001 to "
             "1e-09, and the last 101 of 251 losses had less than a "
-            "hundred-thousandth of it: the loss stands at 0.3");
+            "hundred-thousandth of it: the loss is 0.3");
   // A schedule that ends with 0.
   EXPECT_EQ(fires({.steps = 400,
                    .rate = [](Step step) { return step < 310 ? 1e-3 : 0; },

@@ -105,8 +105,8 @@ const Advice kAdvice[] = {
               "model cannot use, such as tokens without their positions or "
               "behind a mask",
      .advice = "look at inputs and labels of a batch side by side, as the "
-               "model gets them; if they belong together, train on this batch "
-               "alone: its loss falls to nearly 0 if the model can use them"},
+               "model gets them; if they belong together, train on a single "
+               "batch: its loss falls to nearly 0 if the model can use them"},
     {.when = "the loss of trees is the same at every round",
      .cause = "trees without a split: min_child_weight or gamma is too large "
               "for the data, or the learning rate is 0",

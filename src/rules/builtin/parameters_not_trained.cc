@@ -7,7 +7,7 @@
 // no such rule.
 //
 // A model of Keras that is trained although all of its parameters are frozen
-// shows in the facts alone: its optimizer holds no parameter.
+// shows only in the facts: its optimizer holds no parameter.
 //
 // Weights move at each update. Under gradient accumulation, an update may come
 // after many steps, so the rule waits for 2 * num_steps if no optimizer was

@@ -26,7 +26,7 @@ from smdebug.tensorflow.tape.tape_tensors import (
 )
 from smdebug.tensorflow.variable_values import put_variable
 
-# What `TapeSteps.begin_in_graph` returns where nothing is due.
+# The result of `TapeSteps.begin_in_graph` where nothing is due.
 NOTHING_DUE: np.ndarray = np.zeros(len(KINDS) + 1, bool)
 
 
