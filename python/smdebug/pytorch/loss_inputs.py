@@ -521,7 +521,7 @@ def _class_weights(weight: Any) -> np.ndarray | None:
     """The weights of the classes; None if the loss has none."""
     if not is_plain(weight) or weight.dim() != 1 or weight.numel() > MOST_ELEMENTS:
         return None
-    return weight.detach().cpu().numpy()
+    return np.array(weight.tolist())
 
 
 def _normalized_otherwise(given: torch.Tensor, softmax: Any) -> str:
