@@ -68,9 +68,8 @@ def layouts(tokens: np.ndarray, targets: np.ndarray) -> Iterator[tuple[np.ndarra
 
 
 def places_of(tokens: np.ndarray, targets: np.ndarray) -> int:
-    """The number of places of a sequence for which there are targets; 0 if the sizes do not
-    agree."""
-    return next((labels.shape[1] for _, labels in layouts(tokens, targets)), 0)
+    """The number of places of a sequence; 0 if its size and that of the targets do not agree."""
+    return next((sequences.shape[1] for sequences, _ in layouts(tokens, targets)), 0)
 
 
 def _fits(tokens: np.ndarray, labels: np.ndarray, ignored: int | None, shift: int) -> bool:

@@ -62,6 +62,13 @@ def test_a_model_that_one_layer_cannot_replace_has_no_needless_ones(model, shape
     assert linear_layers_of(model, *shape) is None
 
 
+def test_a_division_by_a_layer_is_not_linear():
+    first, second = nn.Linear(4, 16), nn.Linear(16, 3)
+    assert graph_of(second(1 / first(torch.randn(5, 4)))).linear_layers is None
+    assert graph_of(second(torch.ones(16) / first(torch.randn(5, 4)))).linear_layers is None
+    assert graph_of(second(first(torch.randn(5, 4)) / 2)).linear_layers == 2
+
+
 def test_layers_side_by_side_are_no_chain():
     trend, season = nn.Linear(24, 12), nn.Linear(24, 12)
     x = torch.randn(5, 24)
@@ -144,13 +151,15 @@ class Words(nn.Module):
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
-def test_a_language_model_that_sees_the_next_token_is_told(is_causal):
+@pytest.mark.parametrize("drops_last_token", [False, True])
+def test_a_language_model_that_sees_the_next_token_is_told(is_causal, drops_last_token):
     model = Words(is_causal)
 
     def loss_of(inputs, step):
         tokens = torch.randint(0, 30, (8, PLACES + 1))
-        inputs.note_model((tokens[:, :-1],), {}, step)
-        scores = model(tokens[:, :-1])
+        given = tokens[:, :-1] if drops_last_token else tokens
+        inputs.note_model((given,), {}, step)
+        scores = model(given)[:, :PLACES]
         return functional.cross_entropy(scores.flatten(0, 1), tokens[:, 1:].flatten())
 
     facts = facts_of(loss_of)
@@ -184,6 +193,16 @@ def test_a_view_that_mixes_places_and_classes_is_seen():
     assert pixels(lambda scores: scores.view(-1, 5)) is True
     assert pixels(lambda scores: scores.reshape(-1, 5)) is True
     assert pixels(lambda scores: scores.permute(0, 2, 3, 1).reshape(-1, 5)) is False
+
+
+def test_a_view_of_pooled_scores_mixes_nothing():
+    layer = nn.Sequential(nn.Conv2d(3, 5, 1), nn.AdaptiveAvgPool2d(1))
+
+    def loss_of(inputs, step):
+        scores = layer(torch.randn(16, 3, 8, 8)).view(-1, 5)
+        return functional.cross_entropy(scores, torch.randint(0, 5, (16,)))
+
+    assert facts_of(loss_of).mixes_places is False
 
 
 def test_a_cross_entropy_of_images_mixes_nothing():

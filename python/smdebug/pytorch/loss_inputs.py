@@ -10,6 +10,7 @@ tensors, and tensors that are packed until the backward pass (checkpoints, offlo
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -512,6 +513,8 @@ def _mixes_places(node: Any, scores: torch.Tensor, dim: int) -> bool:
         return False
     shape, classes = list(node._saved_self_sym_sizes), scores.shape[1]
     if dim != 1 or len(shape) < 3 or shape[1] != classes or shape[-1] == classes:
+        return False
+    if math.prod(shape[2:]) == 1:
         return False
     # Of three dimensions, the second may have the number of classes by chance.
     return len(shape) > 3 or shape[-1] % classes != 0

@@ -94,6 +94,7 @@ def _visited(
     if name in _PRODUCTS:
         operands = [below for below, _ in node.next_functions if below is not None]
         search.is_linear &= sum(_weight_of(each) is None for each in operands) <= 1
+        search.is_linear &= name != "Div" or node.next_functions[1][0] is None
         shape = _layer_shape(node, operands) if name in _LAYERS else None
         if shape is not None:
             chain = (*chain, shape)

@@ -378,6 +378,12 @@ std::optional<InputFault> certain_fault(const LossInputFacts& input) {
   return std::nullopt;
 }
 
+bool has_frozen(const RunFacts& facts) {
+  return std::ranges::any_of(facts.parameters, [](const ParameterFacts& each) {
+    return !each.is_trainable;
+  });
+}
+
 // The next token is the target of a model of a language.
 std::optional<InputFault> shift_fault(const LossInputFacts& input) {
   if (!input.target_shift || input.target_shift == 1) return std::nullopt;
@@ -617,7 +623,10 @@ class LossInput : public FactsRule {
       }
       if (loss.input->steps < num_steps_) continue;
       count_judged();
-      if (const auto fault = fault_of(*loss.input, num_steps_)) {
+      const auto fault = fault_of(*loss.input, num_steps_);
+      // A frozen part may have the activations.
+      if (fault == InputFault::no_activations && has_frozen(facts)) continue;
+      if (fault) {
         return describe(*fault, loss, worker);
       }
     }

@@ -410,6 +410,12 @@ TEST(LossInput, FindsWhatTheGraphOfTheModelShows) {
   LossInputFacts linear = mean_square({50, 1}, {50, 1});
   linear.linear_layers = 3;
   EXPECT_EQ(kind_of(linear), "linear layers without activations");
+  RunFacts frozen = facts_with(linear);
+  frozen.parameters.emplace_back().is_trainable = false;
+  RuleHarness rule("LossInput");
+  rule.knows(frozen, "worker_0");
+  EXPECT_FALSE(rule.fires_at(StepBuilder(4).with_scalar("Loss", 1)))
+      << "a frozen part may have the activations";
   LossInputFacts weighing = cross_entropy();
   weighing.has_softmax_of_one = true;
   EXPECT_EQ(kind_of(weighing), "a softmax over a single score");
