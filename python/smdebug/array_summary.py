@@ -10,7 +10,7 @@ from smdebug.data_summary import MOST_ELEMENTS, MOST_FEATURES, DataSummary
 # Labels that are stored as floating-point numbers are below this.
 _MOST_CLASSES = 1 << 20
 # Probabilities sum to 1 up to this number, in half precision.
-_ROUNDING = 0.1
+ROUNDING = 0.1
 
 
 class ArraySummary(DataSummary):
@@ -114,7 +114,7 @@ def share_off_one(targets: np.ndarray) -> float | None:
     rows = rows_of(targets)
     if targets.ndim < 2 or rows.shape[1] < 2 or not rows.size:
         return None
-    is_off = np.abs(rows.sum(axis=1) - 1) > _ROUNDING
+    is_off = np.abs(rows.sum(axis=1) - 1) > ROUNDING
     if targets.ndim > 2:
         is_off &= rows.any(axis=1)
     return float(is_off.mean())

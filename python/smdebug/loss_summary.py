@@ -97,14 +97,14 @@ class LossSummary:
             has_softmax_of_one=_agreed([each.has_softmax_of_one for each in inputs]),
             mixes_places=_agreed([each.mixes_places for each in inputs]),
             ignored_tokens=_fewest([each.ignored_tokens for each in inputs]),
-            class_weights=_weights_of_extremes(
+            class_weights=weights_of_extremes(
                 inputs[-1].class_weights, {} if targets is None else targets.label_counts
             ),
             targets=None if targets is None else targets.facts(),
         )
 
 
-def _weights_of_extremes(
+def weights_of_extremes(
     weights: np.ndarray | None, counts: Mapping[int, int]
 ) -> tuple[float, float] | None:
     """The weights of the most and of the least frequent class."""

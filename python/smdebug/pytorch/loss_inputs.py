@@ -21,6 +21,7 @@ import torch
 from torch import nn
 
 from smdebug import _core
+from smdebug.array_summary import ROUNDING
 from smdebug.data_summary import MOST_ELEMENTS
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
@@ -36,7 +37,7 @@ from smdebug.loss_summary import (
 from smdebug.pytorch.data_summary import TensorSummary
 from smdebug.pytorch.model_graph import model_graph
 from smdebug.pytorch.plain_tensors import can_read, is_plain
-from smdebug.pytorch.private_names import node_name, saved_tensor
+from smdebug.pytorch.private_names import node_name, saved_tensor, signed
 from smdebug.pytorch.remembered_inputs import RememberedInputs
 
 _logger = get_logger()
@@ -79,8 +80,6 @@ _PASSING = frozenset(
 _OF_DIFFERENCES = {"Pow": "squared_error", "Mul": "squared_error", "Abs": "absolute_error"}
 # Nodes by which a script gives predictions the shape (N, 1), to pair them with all targets.
 _PAIRING = frozenset("Unsqueeze View UnsafeView ReshapeAlias Transpose Permute T Expand".split())
-# Probabilities sum to 1 up to this number, in half precision.
-_ROUNDING = 0.1
 _LINEAR = frozenset("Addmm Mm Linear Convolution Baddbmm Bmm".split())
 
 
@@ -292,7 +291,7 @@ def _settings_of(node: Any) -> tuple[str, int | None]:
     reduction = getattr(node, "_saved_reduction", None)
     label = getattr(node, "_saved_ignore_index", None)
     if isinstance(label, int):
-        label = _signed(label)
+        label = signed(label)
     is_known = isinstance(reduction, int) and 0 <= reduction < len(_REDUCTIONS)
     return _REDUCTIONS[reduction] if is_known else "", label
 
@@ -325,7 +324,7 @@ def _rows_off(step: int, given: Any = None, target: Any = None) -> tuple[int, fl
         return None
     with torch.no_grad():
         sums = _rows_of_classes(target).sum(1)
-        off = ((sums - 1).abs() > _ROUNDING).float()
+        off = ((sums - 1).abs() > ROUNDING).float()
     return (step, off.mean().item()) if off.numel() else None
 
 
@@ -473,7 +472,7 @@ def _of_cross_entropy(node: Any, log_softmax: Any) -> _Input | None:
     result = saved_tensor(log_softmax, "result")
     if result is None or not is_plain(result):
         return None
-    dim = _signed(log_softmax._saved_dim) % max(result.dim(), 1)
+    dim = signed(log_softmax._saved_dim) % max(result.dim(), 1)
     activation, is_whole = _producer(_below(log_softmax))
     measured = _Input(list(result.shape), activation=activation, classes=result.shape[dim])
     measured.mixes_places = _mixes_places(_below(log_softmax), result, dim)
@@ -535,13 +534,13 @@ def _normalized_otherwise(given: torch.Tensor, softmax: Any) -> str:
     rows = _rows_of_classes(given)
     if not is_plain(result) or rows.shape[1] not in result.shape or _sum_to_one(rows.exp()):
         return ""
-    is_of_batch = result.dim() > 1 and _signed(softmax._saved_dim) in (0, -result.dim())
+    is_of_batch = result.dim() > 1 and signed(softmax._saved_dim) in (0, -result.dim())
     return "log_probabilities_of_batch" if is_of_batch else "log_probabilities_of_others"
 
 
 def _sum_to_one(rows: torch.Tensor) -> bool:
     """Whether all rows of probabilities sum to 1, as far as half precision can tell."""
-    return not rows.numel() or (rows.sum(1) - 1).abs().max().item() <= _ROUNDING
+    return not rows.numel() or (rows.sum(1) - 1).abs().max().item() <= ROUNDING
 
 
 def _of_values(
@@ -563,11 +562,6 @@ def _of_values(
                 measured.outside = _share_outside(labels, bounds)
     measured.are_outputs_equal = is_whole and _are_equal(rows, labels)
     return measured
-
-
-def _signed(number: int) -> int:
-    """torch returns the numbers that a node saved without their sign."""
-    return number - (1 << 64) if number >= 1 << 63 else number
 
 
 def _rows(tensor: torch.Tensor, dim: int) -> torch.Tensor:

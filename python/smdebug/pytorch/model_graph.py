@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from smdebug.pytorch.plain_tensors import is_plain
-from smdebug.pytorch.private_names import node_name, saved_tensor
+from smdebug.pytorch.private_names import node_name, saved_tensor, signed
 
 _MOST_NODES = 1000
 # Operations that are linear in their operands.
@@ -143,8 +143,7 @@ def _add_softmax(search: _Search, node: Any) -> None:
     result = saved_tensor(node, "result")
     if not is_plain(result) or result.dim() < 2:
         return
-    dim = node._saved_dim
-    dim = dim - (1 << 64) if dim >= 1 << 63 else dim  # torch returns it without its sign
+    dim = signed(node._saved_dim)
     below = node.next_functions[0][0]
     if result.shape[dim] == 1 and result.dim() > 2:
         while node_name(below) in ("View", "UnsafeView", "ReshapeAlias"):

@@ -124,6 +124,11 @@ def node_name(node: Any) -> str:
     return node.name().rstrip("0123456789").removesuffix("Backward")
 
 
+def signed(number: int) -> int:
+    """torch returns the numbers that a node saved without their sign."""
+    return number - (1 << 64) if number >= 1 << 63 else number
+
+
 def saved_tensor(node: Any, name: str) -> Any:
     """The tensor that autograd saved in a node of a graph under this name. None if there is none,
     or if reading it would run a hook, which may compute a forward pass again."""

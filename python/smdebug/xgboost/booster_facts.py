@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import xgboost
 from xgboost import collective
 
 from smdebug import _core
 from smdebug.array_summary import ArraySummary, labels_in
+from smdebug.loss_summary import weights_of_extremes
 from smdebug.xgboost import hyperparameters
 
 _CLASSIFICATIONS = ("binary:", "multi:")
@@ -85,5 +87,4 @@ def _class_weights(
     of_positive = float(settings.get("scale_pos_weight", 1))
     if of_positive == 1 or len(counts) != 2:
         return None
-    most = max(counts, key=counts.__getitem__)
-    return (of_positive, 1.0) if most == 1 else (1.0, of_positive)
+    return weights_of_extremes(np.array([1.0, of_positive]), counts)
