@@ -25,8 +25,6 @@ using namespace nb::literals;
 namespace smdebug {
 namespace {
 
-using Settings = std::map<std::string, double>;
-
 void bind_parameter(nb::module_& m) {
   nb::class_<ParameterFacts>(m, "ParameterFacts", "The facts of one parameter.")
       .def(

@@ -13,7 +13,7 @@ constexpr int kFactsVersion = 1;
 
 // --- writing ---
 
-Json settings_json(const std::map<std::string, double>& settings) {
+Json settings_json(const Settings& settings) {
   Json::Object json;
   for (const auto& [name, value] : settings)
     json.push_back({name, number_json(value)});
@@ -193,9 +193,9 @@ Result<std::string> optional_text_at(const Json& json, std::string_view key) {
   return json.string_at(key);
 }
 
-Result<std::map<std::string, double>> settings_at(const Json& json) {
+Result<Settings> settings_at(const Json& json) {
   SMD_TRY(const Json::Object* members, json.object_at("settings"));
-  std::map<std::string, double> settings;
+  Settings settings;
   for (const Json::Member& member : *members) {
     const auto value = parse_number(member.value);
     if (!value) {

@@ -57,7 +57,7 @@ std::string updater_text(const RunFacts& facts,
   return text;
 }
 
-std::string settings_text(const std::map<std::string, double>& settings) {
+std::string settings_text(const Settings& settings) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : settings)
     texts.push_back(fmt::format("{} {:g}", name, value));

@@ -11,9 +11,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "smdebug/core/mode.h"
@@ -27,6 +29,16 @@ struct GroupPosition {
 
   friend bool operator==(const GroupPosition&, const GroupPosition&) = default;
 };
+
+// Settings by name: "learning_rate", "momentum".
+using Settings = std::map<std::string, double, std::less<>>;
+
+// Returns a setting; none if there is none of this name.
+inline std::optional<double> setting(const Settings& settings,
+                                     std::string_view name) {
+  const auto found = settings.find(name);
+  return found == settings.end() ? std::nullopt : std::optional(found->second);
+}
 
 struct ParameterFacts {
   std::string tensor;  // its name in the run: "Net_fc1.weight"
@@ -47,7 +59,7 @@ struct OptimizerGroupFacts {
   std::uint64_t foreign_parameters = 0;  // of them, of no recorded model
   // "learning_rate", "weight_decay", "momentum", ...: the settings that the
   // group has.
-  std::map<std::string, double> settings;
+  Settings settings;
 
   friend bool operator==(const OptimizerGroupFacts&,
                          const OptimizerGroupFacts&) = default;
@@ -76,7 +88,7 @@ struct ModuleFacts {
   std::optional<bool> is_training;  // its mode, in a step with an update
   // "p" of a dropout; "dropout" and "batch_first" of a recurrent or attention
   // layer; "eps", "momentum" and others of a normalization.
-  std::map<std::string, double> settings;
+  Settings settings;
   // Of the first input of a recurrent or attention layer in its first call that
   // trained; empty: unknown.
   std::vector<std::int64_t> input_shape = {};
@@ -201,7 +213,7 @@ struct SchedulerFacts {
   std::uint64_t steps = 0;               // that the scheduler took
   std::uint64_t updates = 0;             // of its optimizer
   // "step_size", "T_max", "gamma", ...: the settings that it has.
-  std::map<std::string, double> settings;
+  Settings settings;
 
   friend bool operator==(const SchedulerFacts&,
                          const SchedulerFacts&) = default;

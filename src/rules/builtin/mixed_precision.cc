@@ -115,11 +115,10 @@ std::optional<NarrowWeight> narrow_weight(const RunFacts& facts) {
     }
     const OptimizerFacts& optimizer =
         facts.optimizers[each.updated_by->optimizer];
-    const auto& settings = optimizer.groups[each.updated_by->group].settings;
-    const auto eps = settings.find("eps");
-    if (eps != settings.end() && eps->second >= 0 &&
-        eps->second <= kRoundsToZero) {
-      return NarrowWeight{&each, optimizer.kind, eps->second};
+    const auto eps =
+        setting(optimizer.groups[each.updated_by->group].settings, "eps");
+    if (eps && *eps >= 0 && *eps <= kRoundsToZero) {
+      return NarrowWeight{&each, optimizer.kind, *eps};
     }
   }
   return std::nullopt;

@@ -55,10 +55,9 @@ struct Layer {
 std::vector<Layer> layers_of(const RunFacts& facts) {
   std::vector<Layer> layers;
   for (const ModuleFacts& module : facts.modules) {
-    const auto batch_first = module.settings.find("batch_first");
-    if (batch_first == module.settings.end() || module.input_shape.size() != 3)
-      continue;
-    layers.push_back({&module, batch_first->second != 0});
+    const auto batch_first = setting(module.settings, "batch_first");
+    if (!batch_first || module.input_shape.size() != 3) continue;
+    layers.push_back({&module, *batch_first != 0});
   }
   return layers;
 }

@@ -113,14 +113,13 @@ constexpr std::uint64_t kMeasuredSteps = 3;
 // The share of a batch in the running statistics after it; none if the module
 // has none or does not update them by a momentum.
 std::optional<double> batch_share(const ModuleFacts& module) {
-  const auto tracks = module.settings.find("track_running_stats");
-  const auto momentum = module.settings.find("momentum");
-  if (tracks == module.settings.end() || tracks->second <= 0 ||
-      momentum == module.settings.end() || module.is_training != true) {
+  const auto tracks = setting(module.settings, "track_running_stats");
+  const auto momentum = setting(module.settings, "momentum");
+  if (tracks.value_or(0) <= 0 || !momentum || module.is_training != true) {
     return std::nullopt;
   }
   const bool is_of_keras = module.kind == "BatchNormalization";
-  return is_of_keras ? 1 - momentum->second : momentum->second;
+  return is_of_keras ? 1 - *momentum : *momentum;
 }
 
 bool have_one_sample(const RunFacts& facts) {

@@ -10,7 +10,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 ModuleFacts module_of(std::string path, std::string kind, bool is_training,
-                      std::map<std::string, double> settings = {}) {
+                      Settings settings = {}) {
   return {std::move(path), std::move(kind), is_training, std::move(settings)};
 }
 

@@ -56,19 +56,14 @@ class FollowedGroups {
     const bool is_only = std::ranges::count(facts.optimizers, of.kind,
                                             &OptimizerFacts::kind) == 1;
     for (std::size_t i = 0; i < of.groups.size(); ++i) {
-      const auto& settings = of.groups[i].settings;
-      const auto setting = [&](const char* name) {
-        const auto found = settings.find(name);
-        return found == settings.end() ? std::nullopt
-                                       : std::optional(found->second);
-      };
+      const Settings& settings = of.groups[i].settings;
       std::optional<double> rate;
       if (is_only) rate = rates_.of_group(of.kind, i, step_);
-      if (!rate) rate = setting("learning_rate");
+      if (!rate) rate = setting(settings, "learning_rate");
       if (!rate) continue;
       positions_.emplace(std::pair(optimizer, i), groups_.size());
-      groups_.push_back({of.kind, setting("momentum").value_or(0),
-                         setting("weight_decay").value_or(0), *rate});
+      groups_.push_back({of.kind, setting(settings, "momentum").value_or(0),
+                         setting(settings, "weight_decay").value_or(0), *rate});
     }
   }
 

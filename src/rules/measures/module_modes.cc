@@ -30,14 +30,13 @@ std::vector<const ParameterFacts*> with_prefix(
   return found;
 }
 
-double setting(const ModuleFacts& module, const char* name) {
-  const auto found = module.settings.find(name);
-  return found == module.settings.end() ? 0 : found->second;
+bool has_setting(const ModuleFacts& module, std::string_view name) {
+  return setting(module.settings, name).value_or(0) > 0;
 }
 
 bool depends_on_mode(const ModuleFacts& module) {
-  return setting(module, "p") > 0 || setting(module, "dropout") > 0 ||
-         setting(module, "track_running_stats") > 0;
+  return has_setting(module, "p") || has_setting(module, "dropout") ||
+         has_setting(module, "track_running_stats");
 }
 
 // A model, and its modules: itself and those that follow it in the facts.

@@ -159,9 +159,8 @@ std::vector<const FollowedParameter*> WiringJudge::unused() const {
 }
 
 bool WiringJudge::has_zero_rate(const Subject& subject) const {
-  if (!subject.group) return false;
-  const auto rate = subject.group->settings.find("learning_rate");
-  return rate != subject.group->settings.end() && rate->second == 0;
+  return subject.group &&
+         setting(subject.group->settings, "learning_rate") == 0.0;
 }
 
 bool WiringJudge::lacks_gradient(const Subject& subject) const {
