@@ -1032,7 +1032,7 @@ class DataFacts:
     The data in the first saved steps that train: an input of a model, or the targets of a loss. Numbers are None if they are unknown.
     """
 
-    def __init__(self, tensor: str = '', *, received_by: str = '', dtype: str = '', steps: int = 0, repeats: int = 0, shape: Sequence[int] = [], mean: float | None = None, deviation: float | None = None, low: float | None = None, high: float | None = None, median_feature_deviation: float | None = None, largest_feature_deviation: float | None = None, not_finite: int | None = None, labels: int = 0, classes: int = 0, largest_class: int = 0, smallest_class: int = 0, label_order: float | None = None) -> None: ...
+    def __init__(self, tensor: str = '', *, received_by: str = '', dtype: str = '', steps: int = 0, repeats: int = 0, shape: Sequence[int] = [], mean: float | None = None, deviation: float | None = None, low: float | None = None, high: float | None = None, median_feature_deviation: float | None = None, largest_feature_deviation: float | None = None, not_finite: int | None = None, labels: int = 0, classes: int = 0, largest_class: int = 0, smallest_class: int = 0, label_order: float | None = None, has_mixed_channels: bool | None = None) -> None: ...
 
     @property
     def tensor(self) -> str: ...
@@ -1088,12 +1088,15 @@ class DataFacts:
     @property
     def label_order(self) -> float | None: ...
 
+    @property
+    def has_mixed_channels(self) -> bool | None: ...
+
 class LossInputFacts:
     """
     The input of a loss in the first saved steps. Texts are empty, and shares None, if they are unknown or differed between the steps.
     """
 
-    def __init__(self, function: str, *, steps: int, shape: Sequence[int] = [], target_shape: Sequence[int] | None = None, activation: str = '', values: str = '', ignored: float | None = None, equal_outputs: int = 0, outside: float | None = None, target_range: tuple[float, float] | None = None, target_shift: int | None = None, targets: DataFacts | None = None, fractional: float | None = None, revealing_feature: int | None = None, padding: float | None = None, padding_label: int | None = None, linear_layers: int | None = None, sees_later: bool | None = None, has_softmax_of_one: bool | None = None, mixes_places: bool | None = None, ignored_tokens: int | None = None, class_weights: tuple[float, float] | None = None) -> None: ...
+    def __init__(self, function: str, *, steps: int, shape: Sequence[int] = [], target_shape: Sequence[int] | None = None, activation: str = '', values: str = '', ignored: float | None = None, equal_outputs: int = 0, outside: float | None = None, target_range: tuple[float, float] | None = None, target_shift: int | None = None, targets: DataFacts | None = None, fractional: float | None = None, revealing_feature: int | None = None, padding: float | None = None, padding_label: int | None = None, linear_layers: int | None = None, sees_later: bool | None = None, has_softmax_of_one: bool | None = None, mixes_places: bool | None = None, ignored_tokens: int | None = None, class_weights: tuple[float, float] | None = None, divergence_weight: float | None = None) -> None: ...
 
     @property
     def function(self) -> str: ...
@@ -1159,12 +1162,15 @@ class LossInputFacts:
     def class_weights(self) -> tuple[float, float] | None: ...
 
     @property
+    def divergence_weight(self) -> float | None: ...
+
+    @property
     def targets(self) -> DataFacts | None: ...
 
 class LossFacts:
     """The facts of a loss."""
 
-    def __init__(self, tensor: str, kind: str, *, reduction: str = '', ignored_label: int | None = None, input: LossInputFacts | None = None) -> None: ...
+    def __init__(self, tensor: str, kind: str, *, reduction: str = '', ignored_label: int | None = None, input: LossInputFacts | None = None, margin: float | None = None) -> None: ...
 
     @property
     def tensor(self) -> str: ...
@@ -1180,6 +1186,9 @@ class LossFacts:
 
     @property
     def input(self) -> LossInputFacts | None: ...
+
+    @property
+    def margin(self) -> float | None: ...
 
 class SchedulerFacts:
     """The facts of a scheduler of learning rates."""
@@ -1223,7 +1232,7 @@ class OperationFacts:
 class LoopFacts:
     """The facts of the loop around a model."""
 
-    def __init__(self, *, autocast_dtype: str = '', schedulers: Sequence[SchedulerFacts] = [], scaled_clippings: int = 0, scaled_clipping_limit: float | None = None, gradient_norm_limit: float | None = None, gradient_value_limit: float | None = None, log_hides_not_finite: bool = False, not_finite_by: OperationFacts | None = None, short_lived_optimizers: int | None = None, evaluations_in_training_mode: int | None = None, data_passes: int | None = None, layers_outside: Sequence[str] = [], empty_clippings: int = 0) -> None: ...
+    def __init__(self, *, autocast_dtype: str = '', schedulers: Sequence[SchedulerFacts] = [], scaled_clippings: int = 0, scaled_clipping_limit: float | None = None, gradient_norm_limit: float | None = None, gradient_value_limit: float | None = None, log_hides_not_finite: bool = False, not_finite_by: OperationFacts | None = None, short_lived_optimizers: int | None = None, evaluations_in_training_mode: int | None = None, data_passes: int | None = None, layers_outside: Sequence[str] = [], empty_clippings: int = 0, summed_passes: int | None = None, empty_loads: int = 0) -> None: ...
 
     @property
     def autocast_dtype(self) -> str: ...
@@ -1263,6 +1272,12 @@ class LoopFacts:
 
     @property
     def layers_outside(self) -> list[str]: ...
+
+    @property
+    def summed_passes(self) -> int | None: ...
+
+    @property
+    def empty_loads(self) -> int: ...
 
 class RunFacts:
     """

@@ -40,6 +40,7 @@ class DataSummary:
         # step, times its labels.
         self._counted_steps = self._counted_labels = 0
         self._diversity = 0.0
+        self._have_mixed_channels: bool | None = None  # the images of all steps
 
     @property
     def is_finite(self) -> bool:
@@ -100,6 +101,10 @@ class DataSummary:
             self._counted_labels += total
             self._diversity += total * _diversity(count_of)
 
+    def add_channels(self, are_mixed: bool) -> None:
+        """Adds whether the channels of the images of a step are mixed."""
+        self._have_mixed_channels = are_mixed and self._have_mixed_channels is not False
+
     def facts(self, tensor: str = "", received_by: str = "") -> _core.DataFacts:
         """The data so far, under the name of their tensor."""
         mean, deviation, median, largest = self._numbers()
@@ -122,6 +127,7 @@ class DataSummary:
             largest_class=max(self._labels.values(), default=0),
             smallest_class=min(self._labels.values(), default=0),
             label_order=self._label_order(),
+            has_mixed_channels=self._have_mixed_channels,
         )
 
     def _label_order(self) -> float | None:

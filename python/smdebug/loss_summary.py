@@ -54,6 +54,7 @@ class LossInput:
     mixes_places: bool | None = None  # whether a view has mixed places and classes
     ignored_tokens: int | None = None  # of ignored_tokens.py
     class_weights: np.ndarray | None = None
+    divergence_weight: float | None = None  # of a variational autoencoder
 
 
 class LossSummary:
@@ -100,6 +101,7 @@ class LossSummary:
             class_weights=weights_of_extremes(
                 inputs[-1].class_weights, {} if targets is None else targets.label_counts
             ),
+            divergence_weight=_least([each.divergence_weight for each in inputs]),
             targets=None if targets is None else targets.facts(),
         )
 

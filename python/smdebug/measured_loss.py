@@ -72,6 +72,7 @@ class LossBatch:
     activation: str = ""  # the last one of the model; empty: unknown
     hides_targets: bool = False  # whether weights or a mask may hide some from the loss
     inputs: tuple[Any, ...] = ()  # of the model: arrays of its first samples
+    class_weights: Any = None  # by the class: an array, or None
 
 
 class MeasuredLoss:
@@ -113,6 +114,7 @@ def _measured(kind: LossKind, batch: LossBatch, given: Any, targets: Any) -> Los
         shape,
         target_shape=batch.target_shape,
         activation=batch.activation,
+        class_weights=batch.class_weights,
     )
     rows = rows_of(given)
     if kind.function in BINARY:

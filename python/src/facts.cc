@@ -142,7 +142,7 @@ void bind_data(nb::module_& m) {
              Number largest_feature_deviation, std::optional<Step> not_finite,
              std::uint64_t labels, std::uint64_t classes,
              std::uint64_t largest_class, std::uint64_t smallest_class,
-             Number label_order) {
+             Number label_order, std::optional<bool> has_mixed_channels) {
             new (self) DataFacts{
                 .tensor = std::move(tensor),
                 .received_by = std::move(received_by),
@@ -161,7 +161,8 @@ void bind_data(nb::module_& m) {
                 .classes = classes,
                 .largest_class = largest_class,
                 .smallest_class = smallest_class,
-                .label_order = label_order};
+                .label_order = label_order,
+                .has_mixed_channels = has_mixed_channels};
           },
           "tensor"_a = "", nb::kw_only(), "received_by"_a = "", "dtype"_a = "",
           "steps"_a = 0, "repeats"_a = 0,
@@ -172,7 +173,8 @@ void bind_data(nb::module_& m) {
           "largest_feature_deviation"_a.none() = nb::none(),
           "not_finite"_a.none() = nb::none(), "labels"_a = 0, "classes"_a = 0,
           "largest_class"_a = 0, "smallest_class"_a = 0,
-          "label_order"_a.none() = nb::none())
+          "label_order"_a.none() = nb::none(),
+          "has_mixed_channels"_a.none() = nb::none())
       .def_ro("tensor", &DataFacts::tensor)
       .def_ro("received_by", &DataFacts::received_by)
       .def_ro("dtype", &DataFacts::dtype)
@@ -191,7 +193,8 @@ void bind_data(nb::module_& m) {
       .def_ro("classes", &DataFacts::classes)
       .def_ro("largest_class", &DataFacts::largest_class)
       .def_ro("smallest_class", &DataFacts::smallest_class)
-      .def_ro("label_order", &DataFacts::label_order);
+      .def_ro("label_order", &DataFacts::label_order)
+      .def_ro("has_mixed_channels", &DataFacts::has_mixed_channels);
 }
 
 void bind_loss(nb::module_& m) {
@@ -218,7 +221,8 @@ void bind_loss(nb::module_& m) {
              std::optional<bool> has_softmax_of_one,
              std::optional<bool> mixes_places,
              std::optional<std::uint64_t> ignored_tokens,
-             std::optional<Range> class_weights) {
+             std::optional<Range> class_weights,
+             std::optional<double> divergence_weight) {
             new (self) LossInputFacts{.function = std::move(function),
                                       .steps = steps,
                                       .shape = std::move(shape),
@@ -240,6 +244,7 @@ void bind_loss(nb::module_& m) {
                                       .has_softmax_of_one = has_softmax_of_one,
                                       .mixes_places = mixes_places,
                                       .ignored_tokens = ignored_tokens,
+                                      .divergence_weight = divergence_weight,
                                       .targets = std::move(targets)};
             if (class_weights) {
               self->weight_of_largest_class = class_weights->first;
@@ -264,7 +269,8 @@ void bind_loss(nb::module_& m) {
           "has_softmax_of_one"_a.none() = nb::none(),
           "mixes_places"_a.none() = nb::none(),
           "ignored_tokens"_a.none() = nb::none(),
-          "class_weights"_a.none() = nb::none())
+          "class_weights"_a.none() = nb::none(),
+          "divergence_weight"_a.none() = nb::none())
       .def_ro("function", &LossInputFacts::function)
       .def_ro("steps", &LossInputFacts::steps)
       .def_ro("shape", &LossInputFacts::shape)
@@ -298,24 +304,28 @@ void bind_loss(nb::module_& m) {
                      return Range(*self.weight_of_largest_class,
                                   *self.weight_of_smallest_class);
                    })
+      .def_ro("divergence_weight", &LossInputFacts::divergence_weight)
       .def_ro("targets", &LossInputFacts::targets);
   nb::class_<LossFacts>(m, "LossFacts", "The facts of a loss.")
       .def(
           "__init__",
           [](LossFacts* self, std::string tensor, std::string kind,
              std::string reduction, std::optional<std::int64_t> ignored_label,
-             std::optional<LossInputFacts> input) {
-            new (self) LossFacts{std::move(tensor), std::move(kind),
+             std::optional<LossInputFacts> input,
+             std::optional<double> margin) {
+            new (self) LossFacts{std::move(tensor),    std::move(kind),
                                  std::move(reduction), ignored_label,
-                                 std::move(input)};
+                                 std::move(input),     margin};
           },
           "tensor"_a, "kind"_a, nb::kw_only(), "reduction"_a = "",
-          "ignored_label"_a.none() = nb::none(), "input"_a.none() = nb::none())
+          "ignored_label"_a.none() = nb::none(), "input"_a.none() = nb::none(),
+          "margin"_a.none() = nb::none())
       .def_ro("tensor", &LossFacts::tensor)
       .def_ro("kind", &LossFacts::kind)
       .def_ro("reduction", &LossFacts::reduction)
       .def_ro("ignored_label", &LossFacts::ignored_label)
-      .def_ro("input", &LossFacts::input);
+      .def_ro("input", &LossFacts::input)
+      .def_ro("margin", &LossFacts::margin);
 }
 
 void bind_loop(nb::module_& m) {
@@ -367,7 +377,9 @@ void bind_loop(nb::module_& m) {
              std::optional<std::uint64_t> evaluations_in_training_mode,
              std::optional<std::uint64_t> data_passes,
              std::vector<std::string> layers_outside,
-             std::uint64_t empty_clippings) {
+             std::uint64_t empty_clippings,
+             std::optional<std::uint64_t> summed_passes,
+             std::uint64_t empty_loads) {
             new (self) LoopFacts{std::move(autocast_dtype),
                                  std::move(schedulers),
                                  scaled_clippings,
@@ -380,7 +392,9 @@ void bind_loop(nb::module_& m) {
                                  short_lived_optimizers,
                                  evaluations_in_training_mode,
                                  data_passes,
-                                 std::move(layers_outside)};
+                                 std::move(layers_outside),
+                                 summed_passes,
+                                 empty_loads};
           },
           nb::kw_only(), "autocast_dtype"_a = "",
           "schedulers"_a = std::vector<SchedulerFacts>(),
@@ -394,7 +408,8 @@ void bind_loop(nb::module_& m) {
           "evaluations_in_training_mode"_a.none() = nb::none(),
           "data_passes"_a.none() = nb::none(),
           "layers_outside"_a = std::vector<std::string>(),
-          "empty_clippings"_a = 0)
+          "empty_clippings"_a = 0, "summed_passes"_a.none() = nb::none(),
+          "empty_loads"_a = 0)
       .def_ro("autocast_dtype", &LoopFacts::autocast_dtype)
       .def_ro("schedulers", &LoopFacts::schedulers)
       .def_ro("scaled_clippings", &LoopFacts::scaled_clippings)
@@ -408,7 +423,9 @@ void bind_loop(nb::module_& m) {
       .def_ro("evaluations_in_training_mode",
               &LoopFacts::evaluations_in_training_mode)
       .def_ro("data_passes", &LoopFacts::data_passes)
-      .def_ro("layers_outside", &LoopFacts::layers_outside);
+      .def_ro("layers_outside", &LoopFacts::layers_outside)
+      .def_ro("summed_passes", &LoopFacts::summed_passes)
+      .def_ro("empty_loads", &LoopFacts::empty_loads);
 }
 
 }  // namespace

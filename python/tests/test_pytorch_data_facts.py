@@ -57,6 +57,34 @@ def test_mean_and_deviations_are_those_of_all_steps_together(seed):
     assert facts.largest_feature_deviation == pytest.approx(data.std(0).max(), rel=1e-4)
 
 
+def smooth_images(seed, dtype=np.float32):
+    """Images (samples, rows, columns, channels), each channel a slope of its own."""
+    random = np.random.RandomState(seed)
+    rows, columns = np.mgrid[:16, :16] / 16
+    slopes = random.uniform(-1, 1, (2, 8, 1, 1, 3))
+    images = slopes[0] * rows[None, ..., None] + slopes[1] * columns[None, ..., None]
+    images += random.uniform(0, 2, (8, 1, 1, 3)) + random.normal(0, 0.02, images.shape)
+    return (images * 40).clip(0, 255).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+def test_channels_that_a_view_has_mixed_are_found(dtype):
+    images = [smooth_images(seed, dtype) for seed in range(3)]
+    mixed = [each.reshape(8, 3, 16, 16) for each in images]
+    assert summary_of(*mixed).has_mixed_channels is True
+    moved = [each.transpose(0, 3, 1, 2) for each in images]
+    assert summary_of(*moved).has_mixed_channels is False
+    assert summary_of(mixed[0], moved[1]).has_mixed_channels is False
+
+
+def test_only_images_of_three_channels_have_channels_to_mix():
+    noise = np.random.RandomState(1).standard_normal((8, 3, 16, 16)).astype(np.float32)
+    assert summary_of(noise).has_mixed_channels is False
+    assert summary_of(noise[:, :1]).has_mixed_channels is None
+    assert summary_of(noise[..., :4]).has_mixed_channels is None
+    assert summary_of(noise.reshape(8, -1)).has_mixed_channels is None
+
+
 @pytest.mark.parametrize("shape", [(16, 5), (4, 3, 8, 8)])
 def test_steps_with_the_numbers_of_the_first_are_counted(shape):
     torch.manual_seed(1)

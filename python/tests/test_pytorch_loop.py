@@ -434,6 +434,85 @@ def test_layers_in_a_list_that_no_optimizer_holds_are_told(
     assert loop_of(out_dir).layers_outside == kinds
 
 
+def test_a_layer_that_was_replaced_is_a_part_of_the_model(tmp_path, out_dir):
+    script = """
+    import torch
+    from torch import nn
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
+    def train():
+        for _ in range(12):
+            optimizer.zero_grad()
+            model(torch.ones(3, 4)).square().mean().backward()
+            optimizer.step()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    train()
+    model[2] = nn.Linear(4, 2)
+    train()
+    """
+    run(tmp_path, out_dir, script)
+    assert loop_of(out_dir).layers_outside == []
+
+
+@pytest.mark.parametrize(
+    ("backward", "count"),
+    [
+        ("for _ in range(4): loss().backward()", 4),
+        ("for _ in range(4): (loss() / 4).backward()", None),
+        ("for _ in range(4): (loss() * 0.25).backward()", None),
+        ("loss().backward()", None),
+        # The last batches of an epoch may be fewer.
+        ("for _ in range(4 if step != 3 else 2): loss().backward()", None),
+        # Each of two adversaries has its own optimizer.
+        ("loss().backward(); loss().backward(); other.step()", None),
+    ],
+)
+def test_backward_passes_that_an_update_sums_are_counted(tmp_path, out_dir, backward, count):
+    script = f"""
+    import torch
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD([model.weight], 0.01)
+    other = torch.optim.SGD([model.bias], 0.01)
+    def loss():
+        return model(torch.randn(3, 4)).square().mean()
+    for step in range(12):
+        optimizer.zero_grad()
+        {backward}
+        optimizer.step()
+    """
+    run(tmp_path, out_dir, script)
+    assert loop_of(out_dir).summed_passes == count
+
+
+@pytest.mark.parametrize(
+    ("load", "loads"),
+    [
+        ("model[0].load_state_dict({'module.' + k: v for k, v in state.items()}, strict=False)", 1),
+        ("model[0].load_state_dict(state, strict=False)", 0),
+        ("model[0].load_state_dict({'weight': state['weight']}, strict=False)", 0),
+        ("model[0].load_state_dict({}, strict=False)", 0),
+        # Another attempt succeeds.
+        ("model[0].load_state_dict({'w': 1}, strict=False); model[0].load_state_dict(state)", 0),
+        # A model that is not trained.
+        ("nn.Linear(4, 4).load_state_dict({'w': 1}, strict=False)", 0),
+    ],
+)
+def test_loads_that_find_no_parameter_are_counted(tmp_path, out_dir, load, loads):
+    script = f"""
+    import torch
+    from torch import nn
+    own = nn.Module.load_state_dict
+    model, state = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2)), nn.Linear(4, 4).state_dict()
+    {load}
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(torch.ones(3, 4)).square().mean().backward()
+        optimizer.step()
+    """
+    run(tmp_path, out_dir, script)
+    assert loop_of(out_dir).empty_loads == loads
+
+
 def test_an_optimizer_for_each_epoch_is_not_short_lived(tmp_path, out_dir):
     script = """
     import torch

@@ -96,7 +96,8 @@ Json to_json(const DataFacts& data) {
                       {"classes", data.classes},
                       {"largest_class", data.largest_class},
                       {"smallest_class", data.smallest_class},
-                      {"label_order", number_or_null(data.label_order)}};
+                      {"label_order", number_or_null(data.label_order)},
+                      {"has_mixed_channels", Json(data.has_mixed_channels)}};
 }
 
 Json to_json(const LossInputFacts& input) {
@@ -127,6 +128,7 @@ Json to_json(const LossInputFacts& input) {
        number_or_null(input.weight_of_largest_class)},
       {"weight_of_smallest_class",
        number_or_null(input.weight_of_smallest_class)},
+      {"divergence_weight", number_or_null(input.divergence_weight)},
       {"targets", input.targets ? to_json(*input.targets) : Json()}};
 }
 
@@ -135,7 +137,8 @@ Json to_json(const LossFacts& loss) {
                       {"kind", loss.kind},
                       {"reduction", text_or_null(loss.reduction)},
                       {"ignored_label", Json(loss.ignored_label)},
-                      {"input", loss.input ? to_json(*loss.input) : Json()}};
+                      {"input", loss.input ? to_json(*loss.input) : Json()},
+                      {"margin", number_or_null(loss.margin)}};
 }
 
 Json to_json(const SchedulerFacts& scheduler) {
@@ -181,7 +184,9 @@ Json to_json(const LoopFacts& loop) {
       {"short_lived_optimizers", Json(loop.short_lived_optimizers)},
       {"evaluations_in_training_mode", Json(loop.evaluations_in_training_mode)},
       {"data_passes", Json(loop.data_passes)},
-      {"layers_outside", texts_json(loop.layers_outside)}};
+      {"layers_outside", texts_json(loop.layers_outside)},
+      {"summed_passes", Json(loop.summed_passes)},
+      {"empty_loads", loop.empty_loads}};
 }
 
 // --- parsing ---
@@ -253,6 +258,12 @@ Result<std::optional<std::uint64_t>> optional_count_at(const Json& json,
   if (!is_given(json, key)) return std::optional<std::uint64_t>();
   SMD_TRY(const std::uint64_t count, count_at(json, key));
   return std::optional<std::uint64_t>(count);
+}
+
+// Returns the count of a member that runs of earlier versions lack: 0.
+Result<std::uint64_t> later_count_at(const Json& json, std::string_view key) {
+  SMD_TRY(const auto count, optional_count_at(json, key));
+  return count.value_or(0);
 }
 
 // Returns the boolean of a member that may be null.
@@ -342,6 +353,7 @@ Status parse_into(const Json& json, DataFacts& data) {
   if (data.smallest_class > data.largest_class)
     return out_of_range("smallest_class");
   SMD_TRY(data.label_order, share_at(json, "label_order"));
+  SMD_TRY(data.has_mixed_channels, flag_at(json, "has_mixed_channels"));
   return {};
 }
 
@@ -388,6 +400,8 @@ Status parse_into(const Json& json, LossInputFacts& input) {
           optional_number_at(json, "weight_of_largest_class"));
   SMD_TRY(input.weight_of_smallest_class,
           optional_number_at(json, "weight_of_smallest_class"));
+  SMD_TRY(input.divergence_weight,
+          optional_number_at(json, "divergence_weight"));
   return parse_optional(json, "targets", input.targets);
 }
 
@@ -398,6 +412,7 @@ Status parse_into(const Json& json, LossFacts& loss) {
   if (is_given(json, "ignored_label")) {
     SMD_TRY(loss.ignored_label, json.int_at("ignored_label"));
   }
+  SMD_TRY(loss.margin, optional_number_at(json, "margin"));
   return parse_optional(json, "input", loss.input);
 }
 
@@ -435,7 +450,7 @@ Status parse_into(const Json& json, LoopFacts& loop) {
   SMD_TRY(loop.autocast_dtype, optional_text_at(json, "autocast_dtype"));
   SMD_CHECK_OK(parse_list(json, "schedulers", loop.schedulers));
   SMD_TRY(loop.scaled_clippings, count_at(json, "scaled_clippings"));
-  SMD_TRY(loop.empty_clippings, count_at(json, "empty_clippings"));
+  SMD_TRY(loop.empty_clippings, later_count_at(json, "empty_clippings"));
   SMD_TRY(loop.scaled_clipping_limit,
           optional_number_at(json, "scaled_clipping_limit"));
   SMD_TRY(loop.gradient_norm_limit,
@@ -456,6 +471,8 @@ Status parse_into(const Json& json, LoopFacts& loop) {
   if (is_given(json, "layers_outside")) {
     SMD_TRY(loop.layers_outside, texts_at(json, "layers_outside"));
   }
+  SMD_TRY(loop.summed_passes, optional_count_at(json, "summed_passes"));
+  SMD_TRY(loop.empty_loads, later_count_at(json, "empty_loads"));
   return {};
 }
 

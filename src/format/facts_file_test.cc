@@ -60,6 +60,7 @@ RunFacts facts_of_all_kinds() {
   input.ignored_tokens = 12;
   input.weight_of_largest_class = 1.5;
   input.weight_of_smallest_class = 0.5;
+  input.divergence_weight = 784;
   DataFacts& labels = input.targets.emplace();
   labels.dtype = "int64";
   labels.steps = 10;
@@ -74,7 +75,7 @@ RunFacts facts_of_all_kinds() {
   facts.losses = {
       {"CrossEntropyLoss_output_0", "CrossEntropyLoss", "mean", -100, unknown},
       {"loss", "MSELoss", "", std::nullopt, input},
-      {"other", "CustomLoss", "", std::nullopt, std::nullopt}};
+      {"other", "TripletMarginLoss", "", std::nullopt, std::nullopt, 0.5}};
   DataFacts& images = facts.inputs.emplace_back();
   images.tensor = "Net_input_0";
   images.received_by = "Conv2d";
@@ -89,6 +90,7 @@ RunFacts facts_of_all_kinds() {
   images.median_feature_deviation = 0.125;
   images.largest_feature_deviation = 2;
   images.not_finite = 37;
+  images.has_mixed_channels = true;
   DataFacts& evaluated = facts.evaluation_inputs.emplace_back(images);
   evaluated.steps = 1;
   evaluated.repeats = 0;
@@ -107,12 +109,23 @@ RunFacts facts_of_all_kinds() {
   facts.loop.evaluations_in_training_mode = 3;
   facts.loop.data_passes = 4;
   facts.loop.layers_outside = {"Linear", "Conv2d"};
+  facts.loop.summed_passes = 8;
+  facts.loop.empty_loads = 2;
   return facts;
 }
 
 // The text of facts_of_all_kinds(), with `from` replaced.
 std::string changed_facts(std::string_view from, std::string_view to) {
   return replaced(write_facts_file(facts_of_all_kinds()), from, to);
+}
+
+TEST(FactsFile, ReadsARunWithoutTheCountsOfLaterVersions) {
+  std::string text = changed_facts(", \"empty_loads\": 2", "");
+  text = replaced(text, "\"empty_clippings\": 11, ", "");
+  const auto facts = parse_facts_file(text);
+  ASSERT_TRUE(facts) << facts.error().message;
+  EXPECT_EQ(facts->loop.empty_loads, 0u);
+  EXPECT_EQ(facts->loop.empty_clippings, 0u);
 }
 
 TEST(FactsFile, ComesBack) {

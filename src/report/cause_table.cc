@@ -17,14 +17,25 @@ constexpr Kinds kLossRises = {"the loss rose",
                               "the loss rises",
                               "the loss diverges",
                               "the loss grew until it was not finite",
-                              "as high again as it began"};
+                              "as high again as it began",
+                              "the loss of trees rises"};
 constexpr Kinds kLossPlunges = {"the loss falls without a bound"};
 constexpr Kinds kLossReturns = {"as high again as it began"};
 constexpr Kinds kLossStands = {"the loss does not change",
                                "the loss is the same at every step",
-                               "the loss does not fall"};
+                               "the loss does not fall",
+                               "the loss of trees is the same at every round",
+                               "the loss of trees stopped falling",
+                               "the loss of trees does not fall",
+                               "far above that of a constant"};
+constexpr Kinds kTreesRise = {"the loss of trees rises"};
+constexpr Kinds kTreesCrawl = {"the loss of trees hardly falls"};
+constexpr Kinds kTreesIdle = {"the loss of trees is the same at every round",
+                              "the loss of trees stopped falling",
+                              "the loss of trees does not fall",
+                              "the loss of trees hardly falls"};
 constexpr Kinds kDataNotFinite = {"not finite"};
-constexpr Kinds kDataConstant = {"constant inputs"};
+constexpr Kinds kDataConstant = {"constant inputs", "channels are mixed"};
 constexpr Kinds kDataRepeated = {"the same at each step",
                                  "targets among the inputs"};
 constexpr Kinds kDataScale = {"different scales", "large inputs",
@@ -34,7 +45,8 @@ constexpr Kinds kDataOrder = {"sorted labels", "labels of one class"};
 constexpr Kinds kNothingMoves = {"nothing moves",
                                  "no parameter of the model is trainable"};
 constexpr Kinds kOtherParameters = {"the optimizer holds other parameters",
-                                    "in no optimizer", "no part of the model"};
+                                    "in no optimizer", "no part of the model",
+                                    "were not loaded"};
 constexpr Kinds kPartRests = {"a learning rate of 0", "no gradient"};
 constexpr Kinds kNoUpdate = {"nothing moves and no optimizer acts"};
 constexpr Kinds kZeroGradients = {"gradients of 0"};
@@ -47,7 +59,8 @@ constexpr Kinds kWrongInput = {"do not sum to 1",
                                "no whole numbers",
                                "several places in one row",
                                "linear layers without activations",
-                               "a softmax over a single score"};
+                               "a softmax over a single score",
+                               "a divergence that outweighs"};
 constexpr Kinds kWrongValues = {"the same output for all samples",
                                 "targets that the model cannot give"};
 constexpr Kinds kUndefined = {"log of",          "division by 0",
@@ -69,6 +82,7 @@ constexpr Kinds kWeightDecay = {"a weight decay that is too strong"};
 constexpr Kinds kNarrow = {"clipped before", "an epsilon that is 0",
                            "skips each update", "skips many updates"};
 constexpr Kinds kHidden = {"a log that hides NaN"};
+constexpr Kinds kFavored = {"weights that favor the largest class"};
 constexpr Kinds kMispredicted = {"a class is mispredicted"};
 constexpr Kinds kLargerClass = {"a class is larger"};
 constexpr Kinds kRareClass = {"a rare class"};
@@ -157,6 +171,14 @@ constexpr Findings kPredictionFindings = {{"ClassImbalance", kMispredicted},
 constexpr Effects kPredictions = {"classes that are mispredicted",
                                   kPredictionFindings};
 
+constexpr Findings kFewFeaturesFindings = {{"FeatureImportanceOverweight"}};
+constexpr Effects kFewFeatures = {"trees that use few features",
+                                  kFewFeaturesFindings};
+
+constexpr Findings kCrawlingFindings = {{"LossNotDecreasing", kTreesCrawl}};
+constexpr Effects kCrawling = {"a loss of trees that hardly falls",
+                               kCrawlingFindings};
+
 constexpr Findings kHighRateFindings = {{"LearningRate", kTooLarge}};
 constexpr Effects kHighRate = {"a learning rate that is too high",
                                kHighRateFindings};
@@ -188,7 +210,12 @@ constexpr Group kByDataScale = {
 constexpr Group kByEvaluationScale = {&kNoGeneralization, &kOverfit,
                                       &kPredictions};
 constexpr Group kByLargerClass = {&kPredictions};
-constexpr Group kByForeignLabels = {&kOverfit, &kPredictions};
+constexpr Group kByForeignLabels = {&kOverfit, &kPredictions, &kCrawling};
+constexpr Group kByFavoredClass = {&kPredictions, &kFewFeatures};
+// The importances of such trees do not show which features matter.
+constexpr Group kByRisingTrees = {&kFewFeatures, &kNoGeneralization,
+                                  &kPredictions};
+constexpr Group kByIdleTrees = {&kFewFeatures, &kPredictions};
 constexpr Group kByWrongSign = {&kPlunging};
 // Each update has the size of a first one.
 constexpr Group kByFirstUpdates = {
@@ -224,7 +251,7 @@ constexpr Group kByWeightDecay = {&kReturning, &kStanding,   &kDead,
 constexpr Group kByLargeUpdates = {&kNotFinite, &kRising,    &kStanding,
                                    &kDying,     &kVanishing, &kSameOutput};
 constexpr Group kByRisingLoss = {&kNotFinite, &kDying, &kVanishing,
-                                 &kSameOutput};
+                                 &kSameOutput, &kFewFeatures};
 constexpr Group kByNotFinite = {&kNotFiniteLoss, &kSkippedUpdates, &kStanding,
                                 &kDying, &kSameOutput};
 constexpr Group kByOperation = {&kNotFiniteNumbers, &kSkippedUpdates,
@@ -273,6 +300,9 @@ constexpr CauseRow kRows[] = {
      .explains_all_later = true},
     {.stage = Stage::wiring, .finding = {"GradientsDiscarded"}},
     {.stage = Stage::wiring,
+     .finding = {"LossInput", kFavored},
+     .effects = kByFavoredClass},
+    {.stage = Stage::wiring,
      .finding = {"LossInput", kWrongInput},
      .explains_all_later = true},
     {.stage = Stage::wiring,
@@ -289,6 +319,9 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::wiring,
      .finding = {"LossNotDecreasing", kLossPlunges},
      .explains_all_later = true},
+    {.stage = Stage::wiring,
+     .finding = {"LossNotDecreasing", kTreesRise},
+     .effects = kByRisingTrees},
     {.stage = Stage::wiring,
      .finding = {"ParametersNotTrained", kNothingMoves},
      .effects = kByNothingMoving},
@@ -343,6 +376,9 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::optimizer,
      .finding = {"LearningRate"},
      .effects = kByLowRate},
+    {.stage = Stage::optimizer,
+     .finding = {"LossNotDecreasing", kTreesIdle},
+     .effects = kByIdleTrees},
     {.stage = Stage::optimizer,
      .finding = {"WeightUpdateRatio", kTooLarge},
      .effects = kByLargeUpdates,

@@ -60,6 +60,13 @@ const Verdict kPlunges =
     found("LossNotDecreasing", "the loss falls without a bound");
 const Verdict kNan =
     found("LossNotDecreasing", "the loss was suddenly not finite");
+const Verdict kTreesRise = found(
+    "LossNotDecreasing", "the loss of trees rises with a custom objective");
+const Verdict kTreesAtRest =
+    found("LossNotDecreasing", "the loss of trees stopped falling");
+const Verdict kTreesCrawl =
+    found("LossNotDecreasing", "the loss of trees hardly falls");
+const Verdict kFewFeatures = found("FeatureImportanceOverweight");
 const Verdict kVanishing = found("VanishingGradient");
 const Verdict kSaturated = found("SaturatedActivation");
 const Verdict kExploding = found("ExplodingTensor");
@@ -84,6 +91,10 @@ TEST(CauseTable, HoldsThePairsThatUsersMeet) {
       {kPlunges, kRateTooHigh},
       {kPlunges, kExploding},
       {kPlunges, kDeadLater},
+      {found("LossInput", "weights that favor the largest class"),
+       kFewFeatures},
+      {kTreesRise, kFewFeatures},
+      {kTreesRise, found("NoGeneralization")},
       {found("WrongMode", "the whole model"), kStands},
       {found("WrongMode", "an evaluation in training mode"), found("Overfit")},
       {found("ReplicasDiffer"), found("ARuleOfTheUser")},
@@ -118,6 +129,10 @@ TEST(CauseTable, HoldsThePairsThatUsersMeet) {
       {kRateTooHigh, kNan},
       {kRateTooLow, kStands},
       {found("LearningRate", "a learning rate that decayed early"), kStands},
+      {kTreesAtRest, kFewFeatures},
+      {kTreesAtRest, found("Confusion")},
+      {kTreesCrawl, kFewFeatures},
+      {found("NoGeneralization"), kTreesCrawl},
       {kWeightDecay, kVanishing},
       {kWeightDecay, kStands},
       {kWeightDecay, kSameOutput},
@@ -128,6 +143,7 @@ TEST(CauseTable, HoldsThePairsThatUsersMeet) {
       {found("WeightUpdateRatio", "too large"), kDeadLater},
       // Symptoms.
       {kDiverges, kExploding},
+      {kDiverges, kFewFeatures},
       {kExploding, kNan},
       {kExploding, kNoStep},
       {kDeadLater, kVanishing},
@@ -168,7 +184,12 @@ TEST(CauseTable, NothingExplainsWhatCameBeforeItHappened) {
   EXPECT_FALSE(explains(
       found("ExplodingTensor", "", 20),
       found("LossNotDecreasing", "the loss was suddenly not finite", 19)));
+  EXPECT_FALSE(explains(found("LossNotDecreasing", "the loss diverges", 39),
+                        found("FeatureImportanceOverweight", "", 30)));
   // A mistake that needs many steps to be proved was there before.
+  EXPECT_TRUE(explains(
+      found("LossNotDecreasing", "the loss of trees stopped falling", 89),
+      found("FeatureImportanceOverweight", "", 10)));
   EXPECT_TRUE(explains(
       found("LossInput", "probabilities for a cross entropy", 20), early));
 }

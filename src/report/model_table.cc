@@ -249,6 +249,15 @@ std::string loop_text(const LoopFacts& loop) {
     text += fmt::format("optimizers: {} replaced after at most two updates\n",
                         *loop.short_lived_optimizers);
   }
+  if (loop.summed_passes) {
+    text += fmt::format("gradients: {} backward passes per update, summed\n",
+                        *loop.summed_passes);
+  }
+  if (loop.empty_loads > 0) {
+    text +=
+        fmt::format("load_state_dict: {} without a parameter of the model\n",
+                    count_text(loop.empty_loads, "call"));
+  }
   if (!loop.layers_outside.empty()) {
     text += fmt::format("layers outside of the model: {}\n",
                         fmt::join(loop.layers_outside, ", "));

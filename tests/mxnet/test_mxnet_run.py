@@ -101,7 +101,7 @@ def test_the_loss_of_every_step_is_a_series_under_the_name_of_its_tensor(tmp_pat
     done, trial = run(tmp_path, *words)
     (printed,) = (line for line in done.stdout.splitlines() if line.startswith("losses "))
     name = "loss_output_0" if "functional" in words else "l2loss0_output_0"
-    assert set(trial.series_names()) == {name, "l2loss0_output_0"}
+    assert set(trial.series_names()) == {name, "l2loss0_output_0", "learning_rate/SGD/0"}
     steps, noted = zip(*trial.series(name, mode=smd.modes.TRAIN), strict=True)
     assert list(steps) == list(range(20))
     np.testing.assert_allclose(noted, json.loads(printed.removeprefix("losses ")), 1e-6)
@@ -133,7 +133,53 @@ def test_the_facts_name_frozen_parameters_and_their_optimizer(tmp_path):
     assert (head.shape, head.dtype, head.device) == ([1, 8], "float32", "cpu")
     (optimizer,) = worker.facts.optimizers
     assert (optimizer.kind, optimizer.groups[0].parameters) == ("SGD", 4)
-    assert optimizer.groups[0].settings == {"momentum": 0, "weight_decay": 0}
+    assert optimizer.groups[0].settings == {
+        **{"momentum": 0, "weight_decay": 0, "rescale_grad": 1 / 16}
+    }
+
+
+@pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [
+        (None, [0.01] * 20),
+        # It is halved after every third update.
+        (
+            "mx.lr_scheduler.FactorScheduler(step=3, factor=0.5)",
+            [0.01 * 0.5 ** (update // 3) for update in range(20)],
+        ),
+        ("Counting()", None),
+    ],
+)
+def test_the_learning_rate_of_every_update_is_a_series(tmp_path, schedule, rates):
+    given = '{"learning_rate": 0.01}'
+    script = SCRIPT.replace(
+        given, f'{{"learning_rate": 0.01, "lr_scheduler": {schedule}}}' if schedule else given
+    ).replace(
+        "net = gluon",
+        """
+class Counting(mx.lr_scheduler.LRScheduler):
+    calls = 0
+    def __call__(self, num_update):
+        self.calls += 1
+        return 0.01
+net = gluon""",
+        1,
+    )
+    if schedule == "Counting()":
+        script += "print('calls', trainer._optimizer.lr_scheduler.calls)\n"
+    done, trial = run(tmp_path, text=script)
+    if rates is None:
+        assert "learning_rate/SGD/0" not in trial.series_names()
+        alone = tmp_path / "alone.py"
+        alone.write_text(script)
+        told = subprocess.run(
+            [sys.executable, alone], capture_output=True, text=True, check=True
+        ).stdout
+        assert done.stdout.splitlines()[-1] == told.splitlines()[-1]
+        return
+    steps, noted = zip(*trial.series("learning_rate/SGD/0", mode=smd.modes.TRAIN), strict=True)
+    assert list(steps) == list(range(20))
+    np.testing.assert_allclose(noted, rates, 1e-9)
 
 
 def test_a_planted_fault_is_found_live_and_the_training_is_stopped(tmp_path):

@@ -120,7 +120,8 @@ def test_the_booster_is_told_with_its_settings(tmp_path, given, kind, told):
         ('{"objective": "binary:logistic"}', True),
         ('{"objective": "multi:softprob", "num_class": 2}', True),
         ('{"objective": "binary:logistic", "scale_pos_weight": 8}', True),
-        ('{"objective": "reg:squarederror"}', False),
+        ('{"objective": "reg:squarederror"}', True),
+        ('{"objective": "count:poisson"}', False),
     ],
 )
 def test_the_labels_of_a_classification_are_counted(tmp_path, given, is_told):
@@ -140,6 +141,77 @@ def test_the_labels_of_a_classification_are_counted(tmp_path, given, is_told):
     assert loss.kind == json.loads(given)["objective"]
     is_weighted = "scale_pos_weight" in given
     assert loss.input.class_weights == ((1.0, 8.0) if is_weighted else None)
+
+
+@pytest.mark.parametrize(
+    ("labels", "is_told"),
+    [
+        ("np.arange(40) % 7", True),
+        ("np.where(np.arange(40) < 30, 1.0, 3.0)", True),
+        ("np.arange(40) / 8", False),
+        ("1000 + np.zeros(40)", False),
+        ("np.arange(40) + 1", True),
+        ("np.arange(40) * 2 ** 20", False),
+    ],
+)
+def test_whole_numbers_of_a_regression_are_counted_as_they_may_be_classes(
+    tmp_path, labels, is_told
+):
+    script = DATA + f"labels = {labels}\ndtrain.set_label(labels)\n"
+    script += 'xgboost.train({"objective": "reg:squarederror"}, dtrain, 4); print(labels.tolist())'
+    labels, _ = run(tmp_path, script)
+    (each,) = read(tmp_path).facts()
+    (loss,) = each.facts.losses
+    assert (loss.input is not None) == is_told
+    if not is_told:
+        return
+    targets = loss.input.targets
+    counts = [labels.count(label) for label in set(labels)]
+    assert (targets.labels, targets.classes) == (40, len(counts))
+    assert (targets.smallest_class, targets.largest_class) == (min(counts), max(counts))
+    assert (targets.low, targets.high) == (min(labels), max(labels))
+    assert loss.input.function == "reg:squarederror"
+
+
+OWN_OBJECTIVE = """
+def objective(scores, data):
+    return scores - data.get_label(), np.ones_like(scores)
+"""
+
+
+@pytest.mark.parametrize(
+    ("training", "kind"),
+    [
+        ("xgboost.train({}, dtrain, 4, obj=objective)", "custom objective"),
+        ("xgboost.train({}, dtrain, 4, evals=[(dtrain, 't')])", "reg:squarederror"),
+        (
+            "xgboost.XGBRegressor(n_estimators=4, objective=lambda y, p: (p - y, 1 + 0 * p))"
+            ".fit(x, y)",
+            "custom objective",
+        ),
+    ],
+)
+def test_a_function_that_is_the_objective_is_told(tmp_path, training, kind):
+    run(tmp_path, DATA + OWN_OBJECTIVE + training + "; print([])")
+    (each,) = read(tmp_path).facts()
+    (loss,) = each.facts.losses
+    assert (loss.tensor, loss.kind) == (kind, kind)
+    # The labels 0 and 1 belong to the function, which may be a logistic loss.
+    assert (loss.input is None) == (kind == "custom objective")
+
+
+def test_the_rounds_before_a_training_that_continues_are_told(tmp_path):
+    (tmp_path / "first").mkdir()
+    script = DATA + "first = xgboost.train(params, dtrain, 3); first.save_model('first.json')\n"
+    run(tmp_path / "first", script.replace("first.json", f"{tmp_path}/first.json") + "print([])")
+    script = DATA + f"xgboost.train(params, dtrain, 4, xgb_model='{tmp_path}/first.json')"
+    run(tmp_path, script + "; print([])")
+    settings = [
+        each.facts.optimizers[0].groups[0].settings
+        for folder in (tmp_path / "first", tmp_path)
+        for each in read(folder).facts()
+    ]
+    assert [each.get("earlier_rounds") for each in settings] == [None, 3]
 
 
 def test_weighted_rows_are_not_counted(tmp_path):

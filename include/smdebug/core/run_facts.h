@@ -126,6 +126,9 @@ struct DataFacts {
   // labels in random order to 1 of steps with one class each. None: one class,
   // or fewer than 3 steps with at least 8 labels.
   std::optional<double> label_order;
+  // Of images (samples, channels, rows, columns): whether their elements have
+  // the order of (rows, columns, channels). None: no images of three channels.
+  std::optional<bool> has_mixed_channels = {};
 
   friend bool operator==(const DataFacts&, const DataFacts&) = default;
 };
@@ -187,6 +190,10 @@ struct LossInputFacts {
   // of the targets. None: it has no weights of classes.
   std::optional<double> weight_of_largest_class = {};
   std::optional<double> weight_of_smallest_class = {};
+  // How many times as much as in an evidence lower bound the divergence of a
+  // normal distribution, another term of what is minimized, counts beside this
+  // loss. None: there is no such term.
+  std::optional<double> divergence_weight = {};
   std::optional<DataFacts> targets;  // none: not measured
 
   friend bool operator==(const LossInputFacts&,
@@ -202,6 +209,8 @@ struct LossFacts {
   std::string reduction;
   std::optional<std::int64_t> ignored_label;
   std::optional<LossInputFacts> input;  // none: not measured
+  // Of a triplet margin loss: its value if all samples have the same output.
+  std::optional<double> margin = {};
 
   friend bool operator==(const LossFacts&, const LossFacts&) = default;
 };
@@ -265,6 +274,11 @@ struct LoopFacts {
   // The kinds of the layers that a model calls although they are no part of it,
   // and whose trainable parameters no optimizer holds: "Linear".
   std::vector<std::string> layers_outside = {};
+  // The backward passes whose gradients each update adds up, if there are
+  // several and no loss is divided by a number. None: unknown, or they differ.
+  std::optional<std::uint64_t> summed_passes = {};
+  // Calls of load_state_dict() that found no parameter of the model.
+  std::uint64_t empty_loads = 0;
 
   friend bool operator==(const LoopFacts&, const LoopFacts&) = default;
 };

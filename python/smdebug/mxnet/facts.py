@@ -2,8 +2,8 @@
 and first data. See include/smdebug/core/run_facts.h.
 
 They are gathered at the end of saved steps once a trainer has acted, and reported if they differ
-from those before. The learning rate is not among them: it applies to the mean gradient of a batch,
-and the arrays of gradients hold the sum.
+from those before. The learning rate is not among them: it is a series, see rate_series.py. It
+applies to the arrays of gradients, which hold a sum over the batch, times `rescale_grad`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 _logger = get_logger()
 
 # Names of an optimizer's settings: that in the facts, that of MXNet.
-_SETTINGS = {"weight_decay": "wd", "momentum": "momentum", "beta1": "beta1", "beta2": "beta2"}
+_SETTINGS = {
+    **{"weight_decay": "wd", "momentum": "momentum", "beta1": "beta1", "beta2": "beta2"},
+    "rescale_grad": "rescale_grad",
+}
 
 
 class MXNetFacts:

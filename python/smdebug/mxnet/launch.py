@@ -24,6 +24,7 @@ from smdebug.mxnet import trainers
 from smdebug.mxnet.arrays import arrays_in, is_symbolic
 from smdebug.mxnet.hook import Hook
 from smdebug.mxnet.loss_series import LossSeries
+from smdebug.mxnet.rate_series import RateSeries
 
 FUNCTIONAL_LOSS = "loss"
 
@@ -37,11 +38,12 @@ def watch(settings: Mapping[str, Any]) -> None:
 
 class LaunchedHook(Hook):
     """A hook for a script that sets neither its mode nor the beginning of its steps. It also notes
-    the losses of every step."""
+    the losses and learning rates of every step."""
 
     _has_mode_of_script = False
     _has_updated = False
     _series: LossSeries | None = None
+    _rates: RateSeries | None = None
     _heads: tuple[Any, ...] = ()  # of backward, in the open step; an array takes no weak references
 
     def _make_steps(self) -> StepPolicy:
@@ -62,6 +64,7 @@ class LaunchedHook(Hook):
             self._series.read_some()
         elif self._session:
             self._series = LossSeries(self._session)
+            self._rates = RateSeries(self._session)
             self._switch.on_loss = self._series.note
 
     def _finish_step(self) -> None:
@@ -70,7 +73,9 @@ class LaunchedHook(Hook):
             self._series.read_late()
 
     def after(self, trainer: gluon.Trainer) -> None:
-        """Notes an update, as every hook does."""
+        """Notes an update, as every hook does, and its learning rate."""
+        if self._rates is not None and self._parameters_of(trainer):
+            self._rates.note(trainer)
         super().after(trainer)
         self._has_updated = True
 

@@ -7,7 +7,8 @@ closed.
 |---|---|---|
 | Trainer.step, .update | gradients and rules before the update | gradients when a step ends |
 | Trainer._params | the parameters that a trainer updates | those of all registered models |
-| Trainer._optimizer | its kind and settings in the facts | unknown |
+| Trainer._optimizer | its kind and settings in the facts, the series of its learning rate | \
+  unknown |
 | Loss._weight, ._axis, ._sparse_label, ._from_logits, ._from_sigmoid | what a loss computes | \
   unknown |
 | Parameter._differentiable | the facts leave out running statistics | they count as frozen |

@@ -7,6 +7,12 @@ import torch
 
 from smdebug.data_summary import MOST_ELEMENTS, MOST_FEATURES, DataSummary
 
+_CHANNELS = 3  # of a colored image
+_LEAST_SIDE = 8  # of an image, in pixels
+_MOST_IMAGES = 16  # that are searched for mixed channels
+# Of the mean distance of neighbors: that of elements three apart, where channels are mixed. Of an
+# image in its right order, it is above 1.
+_ALIKE = 0.7
 _INDICES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
@@ -18,6 +24,8 @@ class TensorSummary(DataSummary):
         that operations on `data` run at once and in this process only."""
         self.begin_step(_dtype_of(data), list(data.shape))
         with torch.no_grad():
+            if _is_of_images(data):
+                self.add_channels(_has_mixed_channels(data))
             if data.is_floating_point():
                 self._add_tensor(_first_samples(data), step)
             elif data.dim() > 1 and data.dtype in _INDICES and data.numel():
@@ -63,3 +71,21 @@ def _first_samples(data: torch.Tensor) -> torch.Tensor:
         return data
     width = max(1, data.numel() // len(data))
     return data[: max(2, MOST_ELEMENTS // width)]
+
+
+def _is_of_images(data: torch.Tensor) -> bool:
+    """Whether the shape is (samples, 3, rows, columns)."""
+    has_shape = (
+        data.dim() == 4 and data.shape[1] == _CHANNELS and min(data.shape[2:]) >= _LEAST_SIDE
+    )
+    is_real = data.is_floating_point() or data.dtype is torch.uint8
+    return has_shape and is_real and data.numel() > 0
+
+
+def _has_mixed_channels(images: torch.Tensor) -> bool:
+    """Whether the elements have the order of (rows, columns, channels): those that are three apart
+    are then neighbors in one channel."""
+    elements = images.detach()[:_MOST_IMAGES].flatten(1).float()
+    of_neighbors = (elements[:, 1:] - elements[:, :-1]).abs().mean()
+    of_pixels = (elements[:, _CHANNELS:] - elements[:, :-_CHANNELS]).abs().mean()
+    return bool(of_pixels < _ALIKE * of_neighbors)

@@ -20,6 +20,7 @@ from smdebug import _core
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
 from smdebug.pytorch.kept_gradients import KeptGradients
+from smdebug.pytorch.load_watch import LoadWatch
 from smdebug.pytorch.loop_notes import LoopNotes
 from smdebug.pytorch.loss_inputs import LossInputs
 from smdebug.pytorch.model_inputs import ModelInputs
@@ -95,6 +96,7 @@ class FactsReport:
         self.model_inputs: ModelInputs = ModelInputs()
         self._sequence_inputs = SequenceInputs()
         self.loop: LoopNotes = LoopNotes()
+        self.loads: LoadWatch = LoadWatch()  # a launch sets its own
         self._outside: list[weakref.ref[nn.Module]] = []
         self._data_version = 0  # of the three when they were described last
 
@@ -188,10 +190,13 @@ class FactsReport:
     def _layers_outside(self, held: Mapping[int, Any]) -> list[str]:
         """The kinds of the noted modules that no optimizer holds."""
         modules = [each for each in (known() for known in self._outside) if each is not None]
+        # A layer that was replaced is a part of the model by now.
+        inside = {id(each) for root in self._roots for each in root.module.modules()}
         return [
             encodable(type(module).__name__)
             for module in modules
-            if not any(id(each) in held for each in module.parameters(recurse=False))
+            if id(module) not in inside
+            and not any(id(each) in held for each in module.parameters(recurse=False))
         ]
 
     def _describe(self) -> None:
@@ -238,7 +243,9 @@ class FactsReport:
             losses=self._losses(),
             inputs=self.model_inputs.facts(),
             evaluation_inputs=self.model_inputs.evaluation_facts(),
-            loop=self.loop.facts(self._known_optimizers(), facts.loop.layers_outside),
+            loop=self.loop.facts(
+                self._known_optimizers(), facts.loop.layers_outside, facts.loop.empty_loads
+            ),
         )
 
     def _known_optimizers(self) -> list[Any]:
@@ -290,7 +297,11 @@ class FactsReport:
             losses=self._losses(),
             inputs=self.model_inputs.facts(),
             evaluation_inputs=self.model_inputs.evaluation_facts(),
-            loop=self.loop.facts(optimizers, self._layers_outside(positions)),
+            loop=self.loop.facts(
+                optimizers,
+                self._layers_outside(positions),
+                self.loads.empty_loads(root.module for root in self._roots),
+            ),
         )
 
     def _losses(self) -> list[_core.LossFacts]:

@@ -33,6 +33,7 @@ from smdebug.pytorch.backward_watch import BackwardWatch
 from smdebug.pytorch.evaluation_losses import EvaluationLosses
 from smdebug.pytorch.hook import Hook
 from smdebug.pytorch.later_models import LaterModels, Place
+from smdebug.pytorch.load_watch import LoadWatch
 from smdebug.pytorch.loop_watch import LoopWatch
 from smdebug.pytorch.optimizers import has_closure
 from smdebug.pytorch.private_names import current_graph_task_id, is_loss, unwrapped
@@ -53,7 +54,7 @@ _NO_LOSS = (
 def watch(settings: Mapping[str, Any]) -> None:
     """Waits for a model. `settings` are those that SMDEBUG_RUN holds."""
     launch = Launch(settings)
-    launch.find()
+    launch.begin()
     _note_updates(launch)
 
 
@@ -103,6 +104,10 @@ class LaunchedHook(Hook):
         """Whether that is a recorded model, or a wrapper around one."""
         own = unwrapped(module)
         return any(root.module is own for root in self._roots)
+
+    def follow_loads(self, loads: LoadWatch) -> None:
+        """Reports the loads of weights that it observes."""
+        self._facts.loads = loads
 
     def note_inner_call(self, module: torch.nn.Module) -> None:
         """Notes that a recorded model has called a module."""
@@ -185,7 +190,7 @@ class LaunchedHook(Hook):
         """Notes a backward pass. It starts from `start`, which is `loss` or its scaled value, or
         None if that is not one number."""
         self.note_start_of_backward(start)
-        self._facts.loop.note_backward()
+        self._facts.loop.note_backward(start)
         if loss is not None:
             if self._series is not None and self._series.note_loss(loss) and self._searches_data:
                 self._searches_data = False
@@ -250,7 +255,13 @@ class Launch:
         self._handles: list[RemovableHandle] = []
         self._optimizer_handle: RemovableHandle | None = None
         self._backwards = 0  # since the search began
+        self._loads = LoadWatch()
         self._backward_watch = BackwardWatch(self._on_backward, lambda: True, self._give_up)
+
+    def begin(self) -> None:
+        """Waits for a model."""
+        self._loads.install()
+        self.find()
 
     def find(self) -> None:
         """Installs hooks on all modules, at first to find roots, later to find losses."""
@@ -344,6 +355,7 @@ class Launch:
         self.hook = hook = make_hook(LaunchedHook, settings)
         hook.on_mode_change = self._find_during_call
         hook.on_detach = self._undo
+        hook.follow_loads(self._loads)
         self._backward_watch.install()
         hook.loop_watch.install()
 
@@ -391,6 +403,7 @@ class Launch:
     def _undo(self) -> None:
         self._stop_finding()
         self._forget_optimizers()
+        self._loads.remove()
         self._backward_watch.remove()
 
     def _on_optimizer(self, optimizer: Any, arguments: Any, keywords: Any) -> None:

@@ -19,6 +19,7 @@ from smdebug.log import get_logger
 from smdebug.pytorch.bad_operations import operation_of, operation_of_gradient
 from smdebug.pytorch.gradient_limits import GradientLimits
 from smdebug.pytorch.plain_tensors import can_read
+from smdebug.pytorch.summed_passes import SummedPasses
 
 if TYPE_CHECKING:
     from smdebug.pytorch.roots import Root
@@ -64,12 +65,15 @@ class LoopNotes:
         # Clippings that found no gradient; None once one has found some.
         self._empty_clippings: int | None = 0
         self._gradient_limits = GradientLimits()
+        self._summed_passes = SummedPasses()
         self._hides_nan: bool | None = None
         self._not_finite_by: _core.OperationFacts | None = None
         self._suspect: _core.OperationFacts | None = None  # in the last graph with finite numbers
         self._is_off = False
 
-    def facts(self, optimizers: list[Any], layers_outside: Sequence[str] = ()) -> _core.LoopFacts:
+    def facts(
+        self, optimizers: list[Any], layers_outside: Sequence[str] = (), empty_loads: int = 0
+    ) -> _core.LoopFacts:
         """The current facts. `optimizers` are those of the run's facts."""
         return _core.LoopFacts(
             autocast_dtype=self._autocast_dtype,
@@ -85,6 +89,8 @@ class LoopNotes:
             evaluations_in_training_mode=self._evaluations_in_training_mode(),
             data_passes=None if self._data_passes is None else _reported(self._data_passes),
             layers_outside=layers_outside,
+            summed_passes=self._summed_passes.count,
+            empty_loads=empty_loads,
         )
 
     def _reported_short_lived(self) -> int | None:
@@ -118,8 +124,9 @@ class LoopNotes:
             self._has_evaluation_mode = True
             self.version += self._in_training_mode > 0
 
-    def note_backward(self) -> None:
-        """Notes a backward pass, from inside the call that starts it."""
+    def note_backward(self, start: torch.Tensor | None) -> None:
+        """Notes a backward pass from `start`, from inside the call that starts it."""
+        self._summed_passes.note_backward(start)
         if self._hides_nan is None:
             self._hides_nan = _trainer_hides_nan()
             self.version += self._hides_nan
@@ -155,6 +162,7 @@ class LoopNotes:
             return
         try:
             self.version += self._gradient_limits.note_update(optimizer)
+            self.version += self._summed_passes.note_update(optimizer)
             updates = self._updates.get(optimizer, 0)
             self._updates[optimizer] = updates + 1
             if updates == 0:

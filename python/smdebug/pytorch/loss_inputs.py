@@ -35,6 +35,7 @@ from smdebug.loss_summary import (
     LossSummary,
 )
 from smdebug.pytorch.data_summary import TensorSummary
+from smdebug.pytorch.latent_terms import divergence_weights
 from smdebug.pytorch.model_graph import model_graph
 from smdebug.pytorch.plain_tensors import can_read, is_plain
 from smdebug.pytorch.private_names import node_name, saved_tensor, signed
@@ -76,7 +77,8 @@ _PASSING = frozenset(
     "Select Index Expand".split()
 )
 # Losses that a script computes itself, by the node above the difference of its operands. They are
-# reported only where the difference pairs each prediction with all targets.
+# reported only where the difference pairs each prediction with all targets, and beside the
+# divergence of a variational autoencoder.
 _OF_DIFFERENCES = {"Pow": "squared_error", "Mul": "squared_error", "Abs": "absolute_error"}
 # Nodes by which a script gives predictions the shape (N, 1), to pair them with all targets.
 _PAIRING = frozenset("Unsqueeze View UnsafeView ReshapeAlias Transpose Permute T Expand".split())
@@ -149,11 +151,13 @@ class LossInputs:
                 return
             position = self._begin(step)
             self._passes += 1
+            weights = divergence_weights(loss.grad_fn)
             for kind, number, node, log_softmax in _numbered_losses_in(loss):
                 key = (position, kind, number)
-                self._measure_node(key, node, log_softmax)
+                self._measure_node(key, node, log_softmax, weights.get(node))
                 if node is not loss.grad_fn and key in self._losses:
                     self._losses[key].is_part = True
+            self._add_reconstructions(position, weights)
         except Exception as error:  # a graph may have nodes of other libraries
             _logger.debug("what a loss is given is unknown: %r", error)
 
@@ -226,10 +230,17 @@ class LossInputs:
             self._steps += 1
         return self._passes
 
-    def _measure_node(self, key: tuple[int, str, int], node: Any, log_softmax: Any) -> None:
+    def _measure_node(
+        self,
+        key: tuple[int, str, int],
+        node: Any,
+        log_softmax: Any,
+        divergence_weight: float | None,
+    ) -> None:
         kind = key[1]
         measured = _of_node(kind, node, log_softmax)
         if measured is not None:
+            measured.divergence_weight = divergence_weight
             reduction, label = _settings_of(node)
             label = label if kind in _WITH_LABELS else None
             if node is None and self._rows_off is not None and self._rows_off[0] == self._step:
@@ -244,6 +255,15 @@ class LossInputs:
             if known is None or known.steps < _GRAPH_STEPS:
                 _measure_model(measured, _below(log_softmax or node))
             self._add(key, measured, reduction, label)
+
+    def _add_reconstructions(self, position: int, weights: Mapping[Any, float]) -> None:
+        """Adds the losses of differences that a script computes itself, and by how much the
+        divergence beside each is too heavy."""
+        for node, weight in weights.items():
+            kind = _OF_DIFFERENCES.get(node_name(node))
+            if kind is not None:
+                measured = _Input(_result_shape(node, 0) or [], divergence_weight=weight)
+                self._add((position, kind, 0), measured, "", None)
 
     def _compare_tokens(self, measured: _Input, label: int | None) -> None:
         """Compares the targets with the tokens that the model got."""
@@ -313,6 +333,7 @@ def _module_facts(module: nn.Module, path: str, loss: _Loss | None = None) -> _c
         reduction=reduction if loss is None else loss.whole_reduction(reduction),
         ignored_label=ignored if isinstance(ignored, int) else None,
         input=None if loss is None else loss.facts(loss.targets),
+        margin=module.margin if type(module) is nn.TripletMarginLoss else None,
     )
 
 

@@ -100,7 +100,15 @@ class _Launch:
             return None
         given = list(given) if isinstance(given, (list, tuple)) else [given] * (given is not None)
         hook = self.hook()
+        if "batch_size" in bound.signature.parameters and hasattr(bound.args[0], "compile"):
+            self._note_class_weights(hook, bound)
         return None if any(isinstance(each, type(hook)) for each in given) else [*given, hook]
+
+    def _note_class_weights(self, hook, bound):
+        given = bound.arguments
+        # Keras 2 multiplies the weights of classes with those of samples.
+        is_alone = given.get("sample_weight") is None and given.get("y") is not None
+        hook.note_class_weights(given["self"], given.get("class_weight") if is_alone else None)
 
     def _registered(self, original):
         @functools.wraps(original)

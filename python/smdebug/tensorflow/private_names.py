@@ -17,6 +17,8 @@
 | op_def_registry.get | whether an operation has state | every operation has, see below |
 | model._steps_per_execution | the batches of a step on Keras 2 | see below |
 | Function.__call__ | the tensors of a compiled function | they are not recorded |
+| op_callbacks.add_op_callback, EagerTensor._id | the operations of a loss in eager code | unknown |
+| ops.uid, Variable._unique_id | whether a variable is older than the first step | unknown |
 
 If it is unknown whether a function is compiled, no step of a loop inside a function is recorded: a
 graph with our calls in it could not be compiled. If the changes of a Keras step or its number of
@@ -201,3 +203,53 @@ def steps_per_execution(model: Any) -> int | None:
         with tf.init_scope():  # also while a step is traced
             steps = steps.numpy()
     return None if steps is None else int(steps)
+
+
+def op_callbacks() -> Any:
+    """Returns the module that reports the operations of eager code; None if there is none."""
+    import tensorflow as tf
+
+    if _private("tensorflow.python.framework.op_callbacks", "remove_op_callback") is None:
+        return None
+    if not hasattr(tf.constant(0), "_id"):
+        return None
+    return importlib.import_module("tensorflow.python.framework.op_callbacks")
+
+
+def tensor_number(tensor: Any, is_constant: bool = False) -> float | None:
+    """Returns the number that a tensor without dimensions holds, as far as no computation must be
+    awaited: one that a graph has as a constant, or, in eager code, a whole number or a constant.
+    Else None."""
+    if tensor.shape.rank != 0 or not (tensor.dtype.is_floating or tensor.dtype.is_integer):
+        return None
+    if hasattr(tensor, "numpy"):
+        is_known = is_constant or tensor.dtype.is_integer
+        return float(tensor.numpy()) if is_known else None
+    import tensorflow as tf
+
+    number = tf.get_static_value(tensor)
+    return None if number is None else float(number)
+
+
+def constant_sizes(tensor: Any) -> tuple[int, ...] | None:
+    """Returns the numbers of a constant of a graph that may be a shape; None for any other
+    tensor."""
+    import tensorflow as tf
+
+    if tensor.op.type != "Const" or tensor.shape.rank != 1 or not tensor.dtype.is_integer:
+        return None
+    numbers = tf.get_static_value(tensor) if tensor.shape.num_elements() <= 8 else None
+    return None if numbers is None else tuple(int(each) for each in numbers)
+
+
+def newest_number() -> int | None:
+    """Returns a number that is larger than `age_of` any variable so far; None if unknown."""
+    uid = _private("tensorflow.python.framework.ops", "uid")
+    return None if uid is None else int(uid())
+
+
+def age_of(variable: Any) -> int | None:
+    """Returns the number of a variable of TensorFlow, which increases from one to the next; None
+    if it is unknown."""
+    number = str(getattr(variable, "_unique_id", "")).rpartition("_")[2]
+    return int(number) if number.isdigit() else None

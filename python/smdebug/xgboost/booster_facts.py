@@ -16,6 +16,16 @@ from smdebug.loss_summary import weights_of_extremes
 from smdebug.xgboost import hyperparameters
 
 _CLASSIFICATIONS = ("binary:", "multi:")
+# Errors of numbers. Whole numbers may be classes, which the objective takes for sizes.
+_REGRESSIONS = (
+    *("reg:squarederror", "reg:linear", "reg:absoluteerror"),
+    *("reg:squaredlogerror", "reg:pseudohubererror"),
+)
+# More different whole numbers are hardly classes.
+_MOST_CLASSES = 100
+# The kind of a loss that a function of the script computes. The booster then has an objective that
+# is not used.
+OWN_OBJECTIVE = "custom objective"
 # The name of a setting, if XGBoost has another -> that of XGBoost.
 _SETTINGS = {
     "learning_rate": "eta",
@@ -32,19 +42,26 @@ _SETTINGS = {
 
 
 def booster_facts(
-    model: xgboost.Booster, dtrain: xgboost.DMatrix, training_sets: list[str]
+    model: xgboost.Booster,
+    dtrain: xgboost.DMatrix,
+    training_sets: list[str],
+    has_own_objective: bool = False,
 ) -> _core.RunFacts:
-    """The facts of a training of `model` on `dtrain`. The booster takes the place of the
-    optimizer of other frameworks: it makes the updates, at its learning rate. `training_sets` are
-    names of evaluation sets that are `dtrain`."""
+    """The facts of a training of `model` on `dtrain`, after its first round. The booster takes the
+    place of the optimizer of other frameworks: it makes the updates, at its learning rate.
+    `training_sets` are names of evaluation sets that are `dtrain`. With `has_own_objective`, a
+    function of the script computes the gradients.
+
+    The setting `earlier_rounds` is that of a model whose training continues."""
     settings = hyperparameters.of_booster(model)
     known = {ours: settings[key] for ours, key in _SETTINGS.items() if key in settings}
+    known |= {"earlier_rounds": earlier} if (earlier := model.num_boosted_rounds() - 1) > 0 else {}
     group = _core.OptimizerGroupFacts(
         parameters=0,
         settings={name: float(value) for name, value in known.items() if _is_number(value)},
     )
-    objective = str(settings["objective"])
-    labels = _label_facts(settings, dtrain)
+    objective = OWN_OBJECTIVE if has_own_objective else str(settings["objective"])
+    labels = None if has_own_objective else _label_facts(settings, dtrain)
     return _core.RunFacts(
         optimizers=[_core.OptimizerFacts(str(settings.get("booster", "gbtree")), [group])],
         losses=[_core.LossFacts(objective, objective, input=labels)],
@@ -59,11 +76,15 @@ def _is_number(value: Any) -> bool:
 def _label_facts(
     settings: Mapping[str, Any], dtrain: xgboost.DMatrix
 ) -> _core.LossInputFacts | None:
-    """The labels of a classification. None for other objectives, for one worker of several, which
-    has a part of the rows, and if weights of rows may balance the classes."""
+    """The labels of a classification, and those of a regression that may be classes: a few
+    different whole numbers. None for other objectives, for one worker of several, which has a part
+    of the rows, and if weights of rows may balance the classes."""
     objective = str(settings["objective"])
+    is_regression = objective in _REGRESSIONS
     is_weighted = dtrain.get_weight().size > 0
-    if not objective.startswith(_CLASSIFICATIONS) or is_weighted or collective.is_distributed():
+    if not is_regression and not objective.startswith(_CLASSIFICATIONS):
+        return None
+    if is_weighted or collective.is_distributed():
         return None
     labels = labels_in(dtrain.get_label())
     if labels is None:
@@ -71,6 +92,10 @@ def _label_facts(
     shape = [len(labels), max(1, int(settings.get("num_class", 1)))]
     summary = ArraySummary()
     summary.add_classes(labels, dtrain.get_label().dtype.name, [len(labels)])
+    if is_regression:
+        if not 2 <= len(summary.label_counts) <= _MOST_CLASSES:
+            return None
+        summary.add_range(int(labels.min()), int(labels.max()))
     return _core.LossInputFacts(
         objective,
         steps=0,

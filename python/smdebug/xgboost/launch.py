@@ -69,12 +69,14 @@ class LaunchedHook(Hook):
         model: xgboost.Booster,
         dtrain: xgboost.DMatrix,
         evals: list[tuple[xgboost.DMatrix, str]],
+        has_own_objective: bool = False,
     ) -> None:
-        """Takes the rows that the training uses, and the last evaluation set that differs."""
+        """Takes the rows that the training uses, and the last evaluation set that differs. See
+        `booster_facts` for `has_own_objective`."""
         others = [matrix for matrix, _ in evals if matrix is not dtrain]
         # xgboost.sklearn evaluates the matrix of fit itself where eval_set has the same objects.
         same = [name for matrix, name in evals if matrix is dtrain and name != "train"]
-        self._session.set_facts(booster_facts(model, dtrain, same))
+        self._session.set_facts(booster_facts(model, dtrain, same, has_own_objective))
         last = others[-1] if others else None
         if last is not None and self.most_predictions is not None:
             if last.num_row() * _outputs(model) > self.most_predictions:
@@ -121,6 +123,7 @@ class Launch:
         self._settings = settings
         self._container: CallbackContainer | None = None  # of the training that is recorded
         self._hook: LaunchedHook | None = None
+        self._has_own_objective = False
         self._has_warned = False
         self._lock = threading.Lock()
 
@@ -132,6 +135,8 @@ class Launch:
         @functools.wraps(make)
         def __init__(self: Any, callbacks: Any, *arguments: Any, **keywords: Any) -> None:
             make(self, launch.with_hook(self, callbacks), *arguments, **keywords)
+            # XGBoost gives metrics the scores of trees if the objective is a function.
+            launch.note_objective(self, bool(keywords.get("output_margin", False)))
 
         @functools.wraps(end_iteration)
         def after_iteration(self: Any, model: Any, epoch: int, dtrain: Any, evals: Any) -> bool:
@@ -157,6 +162,11 @@ class Launch:
             complain_of(error)
             return callbacks
 
+    def note_objective(self, container: CallbackContainer, is_own: bool) -> None:
+        """Notes whether a function of the script is the objective of a training that begins."""
+        if container is self._container:
+            self._has_own_objective = is_own
+
     def show_data(
         self,
         container: CallbackContainer,
@@ -173,7 +183,7 @@ class Launch:
         if self._hook.train_data is dtrain:
             return
         try:
-            self._hook.use_data(model, dtrain, evals or [])
+            self._hook.use_data(model, dtrain, evals or [], self._has_own_objective)
         except Exception as error:
             self._container = None
             complain_of(error)

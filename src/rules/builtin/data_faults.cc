@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "smdebug/core/tensor_view.h"
 
@@ -19,6 +20,10 @@ constexpr std::uint64_t kFewestLabels = 100;
 // characters and pixels are of such sizes.
 constexpr double kRareShare = 0.1;
 constexpr std::uint64_t kMostClasses = 20;
+// The share of the most frequent number that the rarest has, if numbers are
+// labels of a balanced data set, and the fewest numbers that are no flags.
+constexpr double kBalanced = 0.5;
+constexpr std::uint64_t kFewestAmounts = 3;
 // Labels by which the count of a rare class may be too low by chance.
 constexpr std::uint64_t kChanceLabels = 2;
 // The share of the labels' diversity between the steps that shows that labels
@@ -64,6 +69,30 @@ std::optional<FoundFault> rare_class_fault(const DataFacts& labels) {
       static_cast<double>(labels.smallest_class) / largest,
       kRareShare,
       "<"};
+}
+
+// Whether the targets of a regression look like the labels of classes: all
+// whole numbers from 0 to that of the classes minus 1, each about as often.
+// Counts and ratings prefer some numbers.
+std::optional<FoundFault> classes_fault(const DataFacts& targets) {
+  const auto classes = static_cast<double>(targets.classes);
+  if (targets.labels < kFewestLabels || targets.classes < kFewestAmounts ||
+      targets.classes > kMostClasses || targets.low != 0.0 ||
+      targets.high != classes - 1 ||
+      static_cast<double>(targets.smallest_class) <
+          kBalanced * static_cast<double>(targets.largest_class)) {
+    return std::nullopt;
+  }
+  return FoundFault{
+      DataFault::classes_as_numbers,
+      fmt::format("all {} targets of a regression are whole numbers from 0 to "
+                  "{}, each about as often",
+                  targets.labels, targets.classes - 1),
+      "targets of the rarest number per target of the most frequent",
+      static_cast<double>(targets.smallest_class) /
+          static_cast<double>(targets.largest_class),
+      kBalanced,
+      ">="};
 }
 
 // Those that the model distinguishes.
@@ -187,6 +216,19 @@ FoundFault constant(const DataFacts& input) {
           0,
           0,
           "<="};
+}
+
+FoundFault mixed_channels(const DataFacts& input) {
+  return {DataFault::channels_mixed,
+          fmt::format("the elements of the images ({}) have the order of "
+                      "(rows, columns, channels), in {}: elements three apart "
+                      "are alike, and neighbors are not",
+                      fmt::join(input.shape, ", "),
+                      count_text(input.steps, "saved step")),
+          "steps with mixed channels",
+          static_cast<double>(input.steps),
+          1,
+          ">="};
 }
 
 // Fewer elements, or a training that was measured in fewer steps, may differ by
@@ -314,6 +356,7 @@ std::optional<FoundFault> input_fault(const DataFacts& input,
                                       const RunFacts& facts,
                                       const DataThresholds& thresholds) {
   if (are_constant(facts.inputs)) return constant(input);
+  if (input.has_mixed_channels == true) return mixed_channels(input);
   if (auto found = repeat_fault(input, facts)) return found;
   return features_fault(input, thresholds);
 }
@@ -323,6 +366,7 @@ std::optional<FoundFault> target_fault(const LossInputFacts& loss,
                                        const DataThresholds& thresholds) {
   if (auto found = reveal_fault(loss)) return found;
   const DataFacts& targets = *loss.targets;
+  if (loss.function.starts_with("reg:")) return classes_fault(targets);
   if (targets.labels > 0) return label_fault(loss, facts.inputs);
   if (auto found = equal_targets_fault(loss, facts)) return found;
   if (!is_regression(loss)) return std::nullopt;

@@ -27,6 +27,8 @@ enum class DataFault {
   inputs_large,
   targets_large,
   target_revealed,
+  channels_mixed,
+  classes_as_numbers,
 };
 
 struct DataThresholds {

@@ -143,7 +143,22 @@ const Advice kInputAdvice[] = {
               "frequent class counts most, and the rarest one least",
      .advice = "order the weights by the number of the class, and make them "
                "larger the fewer samples a class has: "
-               "len(y) / (classes * torch.bincount(y))"},
+               "len(y) / (classes * torch.bincount(y)); in XGBoost, "
+               "scale_pos_weight = negatives / positives"},
+    {.when = "a divergence that outweighs the loss",
+     .cause = "a mean over the elements of a sample beside a sum over its "
+              "latent variables, as in a variational autoencoder: the latent "
+              "variables become those of the prior and tell nothing about the "
+              "sample",
+     .advice = "sum the loss over the elements of a sample as well, for "
+               "example with reduction='sum' divided by the number of samples, "
+               "or multiply the divergence by a small number"},
+    {.when = "the same output for all samples behind saturating layers",
+     .cause = "many layers with sigmoid or tanh, each of which passes at most "
+              "a part of the signal and of the gradient on: nothing of the "
+              "input reaches the output",
+     .advice = "use ReLU, normalization or skip connections between the "
+               "layers, or fewer layers"},
     // Those of operations that make a loss not finite, see OperationFacts.
     {.when = "log of 0",
      .cause = "a probability that has become 0, in a loss that takes its "

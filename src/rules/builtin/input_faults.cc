@@ -17,6 +17,11 @@ constexpr std::uint64_t kStepsForLabels = 5;
 constexpr double kLeastOutside = 0.1;
 // Whole numbers that occur less often may be amounts rather than classes.
 constexpr std::uint64_t kLabelsPerClass = 8;
+// A divergence that counts so many times as much as it should lets a model
+// ignore its latent variables. Some models learn with a few times as much.
+constexpr double kHeavyDivergence = 30;
+// So many layers of sigmoid or tanh in a row pass hardly anything on.
+constexpr std::ptrdiff_t kManySaturating = 4;
 // Less padding than this does not matter.
 constexpr double kLeastPadding = 0.1;
 
@@ -108,6 +113,9 @@ std::optional<InputFault> certain_fault(const LossInputFacts& input) {
     return InputFault::later_tokens_seen;
   }
   if (input.linear_layers) return InputFault::no_activations;
+  if (input.divergence_weight.value_or(0) >= kHeavyDivergence) {
+    return InputFault::divergence_outweighs;
+  }
   if (input.fractional.value_or(0) > 0) return InputFault::fractional_labels;
   return std::nullopt;
 }
@@ -179,6 +187,12 @@ std::optional<InputFault> find_input_fault(const LossInputFacts& input,
   return std::nullopt;
 }
 
+bool has_saturating_layers(const RunFacts& facts) {
+  return std::ranges::count_if(facts.modules, [](const ModuleFacts& module) {
+           return module.kind == "Sigmoid" || module.kind == "Tanh";
+         }) >= kManySaturating;
+}
+
 std::optional<InputFault> shift_fault(const LossInputFacts& input) {
   if (!input.target_shift || input.target_shift == 1) return std::nullopt;
   return input.target_shift == 0 ? InputFault::tokens_not_shifted
@@ -226,7 +240,13 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
           shape_text(input.shape), shape_text(*input.target_shape));
     case InputFault::labels_ignored:
       return "is given only labels that it ignores";
+    case InputFault::divergence_outweighs:
+      return fmt::format(
+          "is minimized together with the divergence of a normal distribution "
+          "that counts {:.3g} times as much as in an evidence lower bound",
+          *input.divergence_weight);
     case InputFault::equal_outputs:
+    case InputFault::saturated_outputs:
       return "is given the same output for samples with different targets";
     case InputFault::too_few_outputs:
       return fmt::format(

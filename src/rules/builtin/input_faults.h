@@ -36,11 +36,13 @@ enum class InputFault {
   softmax_of_one,
   class_ignored,
   weights_follow_counts,
+  divergence_outweighs,
+  saturated_outputs,
 };
 
 // The causes and what to try: in the order of `InputFault`, then those of
 // operations that make a loss not finite.
-extern const Advice kInputAdvice[31];
+extern const Advice kInputAdvice[33];
 
 const Advice& advice_on(InputFault fault);
 // Null for a kind that this version does not know.
@@ -50,6 +52,10 @@ const Advice* advice_on(const OperationFacts& operation);
 // only values show a fault.
 std::optional<InputFault> find_input_fault(const LossInputFacts& input,
                                            std::uint64_t num_steps);
+
+// Whether a model whose outputs are all the same has so many saturating layers
+// that its first layers can hardly reach them.
+bool has_saturating_layers(const RunFacts& facts);
 
 // Whether the targets are tokens of the input, but not the next ones.
 std::optional<InputFault> shift_fault(const LossInputFacts& input);

@@ -133,6 +133,18 @@ const Advice kAdvice[] = {
               "the target is not known",
      .advice = "drop the target and all that is computed from it from the "
                "features"},
+    {.when = "images whose channels are mixed",
+     .cause = "view() or reshape() of images (rows, columns, channels) to "
+              "(channels, rows, columns), which keeps the order of the "
+              "elements: each channel gets pieces of all",
+     .advice = "move the dimension: x.permute(2, 0, 1) for an image, "
+               "x.permute(0, 3, 1, 2) for a batch"},
+    {.when = "targets that look like classes under a regression",
+     .cause = "labels of classes that the objective takes for amounts: it "
+              "treats class 7 as nearer to 8 than to 1",
+     .advice = "for classes, use an objective of classes, such as "
+               "multi:softprob with num_class; ignore this for amounts",
+     .severity = Severity::advice},
 };
 
 // Whether the labels are those of all rows: the loss is an objective of
@@ -339,7 +351,10 @@ const RuleFactory kLabelsAndInputs = {
         "'feature_ratio' times the median of all features, or if the mean or "
         "the standard deviation of inputs or of the targets of a regression "
         "exceeds 'largest', or if all targets of a binary cross entropy are 0, "
-        "or all are 1, and the training has no other loss.",
+        "or all are 1, and the training has no other loss. Fires as well if "
+        "images have mixed channels. Advises if the targets of a regression "
+        "of XGBoost are whole numbers from 0 on, each about as often, as "
+        "labels of classes are.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make_rule<LabelsAndInputs>,

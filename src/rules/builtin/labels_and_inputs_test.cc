@@ -292,6 +292,21 @@ TEST(LabelsAndInputs, FindsPlacesThatAreAllOfOneClass) {
 }
 
 // A mask of ones beside indices of words, and beside features.
+TEST(LabelsAndInputs, FindsImagesWhoseChannelsAViewHasMixed) {
+  DataFacts images = standardized();
+  images.shape = {32, 3, 24, 24};
+  images.has_mixed_channels = true;
+  const Verdict verdict = verdict_on_input(images);
+  EXPECT_EQ(verdict.message,
+            "Net_input_0: the elements of the images (32, 3, 24, 24) have the "
+            "order of (rows, columns, channels), in 10 saved steps: elements "
+            "three apart are alike, and neighbors are not");
+  EXPECT_THAT(verdict.advice, HasSubstr("x.permute(2, 0, 1)"));
+  EXPECT_EQ(verdict.severity, Severity::serious);
+  images.has_mixed_channels = false;
+  EXPECT_EQ(verdict_on_input(images).status, RuleStatus::no_issues_found);
+}
+
 TEST(LabelsAndInputs, PassesAConstantInputBesideAnother) {
   DataFacts mask = standardized();
   mask.mean = 1;
@@ -310,6 +325,35 @@ TEST(LabelsAndInputs, PassesAConstantInputBesideAnother) {
     EXPECT_EQ(rule.fires_with(10, {facts}), -1);
     EXPECT_EQ(rule.finish().status, RuleStatus::no_issues_found);
   }
+}
+
+TEST(LabelsAndInputs, AdvisesOnClassesThatTreesTakeForAmounts) {
+  RunFacts facts;
+  facts.losses = {{"reg:squarederror", "reg:squarederror", "", {}, {}}};
+  LossInputFacts input = labels_of_trees(150, 140);
+  input.function = "reg:squarederror";
+  DataFacts& targets = *input.targets;
+  targets.labels = 1437;
+  targets.classes = 10;
+  targets.low = 0;
+  targets.high = 9;
+  const auto verdict_on_targets = [&] {
+    facts.losses[0].input = input;
+    RuleHarness rule("LabelsAndInputs");
+    rule.fires_with(10, {facts});
+    return rule.finish();
+  };
+  const Verdict verdict = verdict_on_targets();
+  EXPECT_EQ(verdict.kind, "targets that look like classes under a regression");
+  EXPECT_EQ(verdict.severity, Severity::advice);
+  EXPECT_THAT(verdict.message,
+              HasSubstr("all 1437 targets of a regression are whole numbers "
+                        "from 0 to 9, each about as often"));
+  targets.smallest_class = 20;  // ratings
+  EXPECT_EQ(verdict_on_targets().status, RuleStatus::no_issues_found);
+  targets.smallest_class = 140;
+  targets.low = 1;
+  EXPECT_EQ(verdict_on_targets().status, RuleStatus::no_issues_found);
 }
 
 TEST(LabelsAndInputs, JudgesTheLabelsOfTreesThoughTheyAreCountedOnce) {

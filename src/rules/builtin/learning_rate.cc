@@ -59,6 +59,9 @@ const ParameterSpec kParameters[] = {
 
 // Losses before a learning rate is judged.
 constexpr std::size_t kEnoughLosses = 40;
+constexpr std::string_view kUnknownUpdates =
+    "the run has no gradients of weights that an optimizer of a known kind "
+    "updates; hooks for PyTorch tell the kind";
 
 class LearningRate : public Rule {
  public:
@@ -118,7 +121,11 @@ class LearningRate : public Rule {
     for (const auto& [worker, history] : histories_) {
       most = std::max(most, history.updates_until(open_.global));
     }
-    if (most >= thresholds_.num_updates) return "";
+    if (most >= thresholds_.num_updates) {
+      return has_update()
+                 ? ""
+                 : fmt::format("the sizes of updates: {}", kUnknownUpdates);
+    }
     return fmt::format("small updates: {} were seen, num_updates={} are needed",
                        count_text(most, "update"), thresholds_.num_updates);
   }
@@ -153,18 +160,24 @@ class LearningRate : public Rule {
 
   std::optional<Finding> judge_rate(const UpdateHistory& history) {
     const auto losses = history.losses();
-    if (!history.last_update() || losses.size() < kEnoughLosses ||
-        !std::isfinite(losses.back().value) || !history.losses_should_fall()) {
+    if (losses.size() < kEnoughLosses || !std::isfinite(losses.back().value) ||
+        !history.losses_should_fall()) {
       return std::nullopt;
     }
-    if (auto found = take(judge_high_rate(history, thresholds_))) return found;
+    const bool has_update = history.last_update().has_value();
+    if (has_update) {
+      if (auto found = take(judge_high_rate(history, thresholds_)))
+        return found;
+    }
     if (history.updates() < thresholds_.num_updates ||
         losses.size() < thresholds_.num_updates) {
       return std::nullopt;
     }
-    count_judged();
+    if (has_update || history.rate()) count_judged();
     if (auto found = find_decayed(history, thresholds_)) return found;
     if (auto found = find_exhausted(history)) return found;
+    if (!has_update) return std::nullopt;
+    if (auto found = find_rounded(history)) return found;
     if (auto found = find_clipped(history, thresholds_)) return found;
     return find_low_rate(history, thresholds_);
   }
@@ -174,16 +187,16 @@ class LearningRate : public Rule {
     return std::move(verdict.finding);
   }
 
+  bool has_update() const {
+    return std::ranges::any_of(histories_, [](const auto& of_worker) {
+      return of_worker.second.last_update().has_value();
+    });
+  }
+
   Error why_not_judged() const {
-    const bool has_update =
-        std::ranges::any_of(histories_, [](const auto& of_worker) {
-          return of_worker.second.last_update().has_value();
-        });
-    if (!has_update) {
+    if (!has_update()) {
       return {Error::Code::unsupported,
-              "nothing to judge: the run has no gradients of weights that an "
-              "optimizer of a known kind updates; hooks for PyTorch tell the "
-              "kind"};
+              fmt::format("nothing to judge: {}", kUnknownUpdates)};
     }
     for (const auto& [worker, history] : histories_) {
       if (history.losses_should_fall()) continue;
@@ -228,7 +241,9 @@ const RuleFactory kLearningRate = {
         "less than a tenth, and if the loss is above 95 % of the first or is "
         "that of a guess. Fires like the first if a clipping leaves less than "
         "a tenth of the gradients of SGD, which would be large enough without "
-        "it, whatever the learning rate. Fires after 40 losses, or if the loss "
+        "it, whatever the learning rate, and if the updates of weights of 16 "
+        "bits are so small that they are rounded away. Fires after 40 losses, "
+        "or if the loss "
         "is not finite, if the loss is a sum over the samples, the learning "
         "rate of SGD times their number is more than three times what is "
         "usual, and the loss is above 95 % of the first. Fires if each of 10 "

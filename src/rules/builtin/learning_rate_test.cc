@@ -37,6 +37,8 @@ struct Case {
   std::uint64_t empty_clippings = 0;
   double initial_rate = 0;  // 0: no scheduler
   std::uint64_t scheduler_steps = 0;
+  std::optional<std::uint64_t> summed_passes = {};
+  std::string dtype = "float32";
 };
 
 TensorStatistics statistics_of(double size, double crest) {
@@ -54,6 +56,8 @@ RunFacts facts_of(const Case& training) {
   ParameterFacts& parameter = facts.parameters.emplace_back();
   parameter.tensor = "Net_0.weight";
   parameter.updated_by = GroupPosition{0, 0};
+  parameter.dtype = training.dtype;
+  parameter.shape = {10, 100};
   facts.optimizers.push_back({training.optimizer,
                               {{1,
                                 0,
@@ -74,6 +78,7 @@ RunFacts facts_of(const Case& training) {
   facts.loop.gradient_norm_limit = training.norm_limit;
   facts.loop.gradient_value_limit = training.value_limit;
   facts.loop.empty_clippings = training.empty_clippings;
+  facts.loop.summed_passes = training.summed_passes;
   if (training.initial_rate > 0) {
     facts.optimizers[0].groups[0].settings["initial_learning_rate"] =
         training.initial_rate;
@@ -261,6 +266,51 @@ TEST(LearningRate, FindsFirstUpdatesAsLargeAsTheWeights) {
       rule.verdict().advice,
       testing::StartsWith("lower the learning rate, to about 0.0003: "));
   EXPECT_EQ(rule.verdict().evidence.front().step.global, 1);
+}
+
+TEST(LearningRate, BlamesGradientsThatAreSummedForLargeUpdates) {
+  const Case summed = {
+      .rate = [](Step) { return 0.5; },
+      .loss = [](Step step) { return step == 0 ? 2.3 : 4.0; },
+      .growth = [](Step step) { return step == 0 ? 1.0 : 10.0; },
+      .summed_passes = 8};
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(fires(rule, summed), 50);
+  EXPECT_EQ(rule.verdict().kind,
+            "updates that are too large for gradients that are summed");
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("the learning rate of Adam is 0.5, and each update "
+                        "sums the gradients of 8 backward passes: the first "
+                        "update moved the weights by 9.9 times"));
+  EXPECT_THAT(rule.verdict().advice,
+              testing::StartsWith("divide each loss by the number"));
+}
+
+// A bfloat16 has 8 significant bits, so it rounds away less than 1/512.
+TEST(LearningRate, FindsUpdatesThatNarrowWeightsRoundAway) {
+  const Case narrow = {.rate = [](Step) { return 3e-5; }, .dtype = "bfloat16"};
+  RuleHarness rule("LearningRate");
+  EXPECT_EQ(fires(rule, narrow), 110);
+  EXPECT_EQ(rule.verdict().kind, "updates that the weights round away");
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("an update moves the weights by about 0.0006 of their "
+                        "size"));
+  EXPECT_THAT(rule.verdict().message,
+              testing::EndsWith("; the weights round away less than 0.002 of "
+                                "their size"));
+  EXPECT_THAT(rule.verdict().advice, HasSubstr("torch.autocast"));
+}
+
+TEST(LearningRate, PassesNarrowWeightsThatMoveOrLearn) {
+  const auto rate = [](Step) { return 1e-3; };
+  EXPECT_EQ(fires({.rate = rate, .dtype = "bfloat16"}), -1);
+  EXPECT_EQ(
+      fires({.weight = 0.5,
+             .rate = rate,
+             .loss =
+                 [](Step step) { return 2.3 * std::exp(-0.01 * double(step)); },
+             .dtype = "bfloat16"}),
+      -1);
 }
 
 TEST(LearningRate, PassesLargeUpdatesAfterWhichTheLossFalls) {
@@ -535,10 +585,19 @@ TEST(LearningRate, GivesTheSameVerdictIfLossesArriveLate) {
   }
 }
 
+// Of an optimizer that is not known, only the schedule is judged.
 TEST(LearningRate, DoesNotJudgeUnknownOptimizersAndSeveralLosses) {
   RuleHarness unknown("LearningRate");
   EXPECT_EQ(fires(unknown, {.optimizer = "LBFGS"}), -1);
   EXPECT_THAT(unknown.verdict().message, HasSubstr("of a known kind"));
+  RuleHarness decayed("LearningRate");
+  EXPECT_GT(fires(decayed,
+                  {.optimizer = "LBFGS",
+                   .rate = [](Step step) { return step < 20 ? 0.1 : 0.0005; }}),
+            0);
+  EXPECT_EQ(decayed.verdict().kind, "a learning rate that decayed early");
+  EXPECT_THAT(decayed.verdict().message,
+              HasSubstr("the learning rate of LBFGS fell from 0.1 to 0.001"));
   RuleHarness rivals("LearningRate");
   EXPECT_EQ(fires(rivals, {.second_loss = "loss_output_1"}), -1);
   EXPECT_EQ(rivals.verdict().status, RuleStatus::error);

@@ -114,6 +114,54 @@ const Advice kAdvice[] = {
                "is a sum of second derivatives, at most 0.25 per row of a "
                "binary classification, and no number of rows",
      .severity = Severity::fatal},
+    {.when = "the loss of trees stopped falling",
+     .cause = "trees without a split after the first rounds: gamma is larger "
+              "than any gain, which is in the unit of the squared targets for "
+              "a squared error, or min_child_weight is too large",
+     .advice = "set gamma to 0 and min_child_weight to 1, and raise them only "
+               "if the loss of the validation rows gets better"},
+    {.when = "the loss of trees does not fall",
+     .cause = "features that do not tell the labels, such as rows in another "
+              "order than their labels, or a regularization that is too "
+              "strong",
+     .advice =
+         "look at features and labels of a few rows side by side; if "
+         "they belong together, lower gamma, min_child_weight and lambda"},
+    {.when = "the loss of trees hardly falls",
+     .cause = "a learning rate (eta) that is too low for the number of rounds: "
+              "all trees together correct only a small share of the errors",
+     .advice = "raise eta to 0.05 to 0.3, or train so many rounds that eta "
+               "times their number is 3 or more"},
+    {.when = "the loss of trees rises with a custom objective",
+     .cause = "a gradient with the wrong sign: each tree makes the loss larger",
+     .advice = "return the derivative of the loss by the prediction: "
+               "prediction minus label for a squared error, probability minus "
+               "label for a logistic loss",
+     .severity = Severity::fatal},
+    {.when = "the loss of trees rises",
+     .cause = "a learning rate (eta) above 1, a metric that the objective does "
+              "not minimize, or a custom objective whose gradient has the "
+              "wrong sign",
+     .advice = "lower eta to 0.3 or less, evaluate the loss that the objective "
+               "minimizes, and return prediction minus label as the gradient "
+               "of a squared error"},
+    {.when = "the loss does not fall below its margin",
+     .cause = "outputs that have become the same for all samples: positive and "
+              "negative samples that were exchanged, or a learning rate that "
+              "is too high",
+     .advice = "check that the loss gets the anchor, the positive and the "
+               "negative sample in this order, lower the learning rate, and "
+               "normalize the outputs"},
+    {.when = "the loss does not fall, and dropout drops most units",
+     .cause = "a rate of dropout that is too high, such as the share of units "
+              "to keep where that to drop is expected: hardly anything passes "
+              "through the model while it trains",
+     .advice = "set the rate to 0.1 to 0.5: it is the share that is dropped"},
+    {.when = "the loss is far above that of a constant prediction",
+     .cause = "targets that are not scaled: the outputs begin near 0 and reach "
+              "the size of the targets only after very many updates",
+     .advice = "standardize the targets, and transform the predictions back, "
+               "or raise the learning rate"},
 };
 
 }  // namespace

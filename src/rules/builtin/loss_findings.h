@@ -32,6 +32,14 @@ enum class LossFault {
   plunges,
   still_at_usual_rate,
   trees_without_splits,
+  trees_at_rest,
+  trees_still,
+  trees_at_low_rate,
+  trees_of_wrong_sign,
+  trees_rise,
+  equal_outputs,
+  dropped_out,
+  worse_than_constant,
 };
 
 // In the order of `LossFault`.

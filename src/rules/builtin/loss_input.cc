@@ -116,7 +116,10 @@ class LossInput : public FactsRule {
       }
       if (loss.input->steps < num_steps_) continue;
       count_judged();
-      const auto fault = find_input_fault(*loss.input, num_steps_);
+      auto fault = find_input_fault(*loss.input, num_steps_);
+      if (fault == InputFault::equal_outputs && has_saturating_layers(facts)) {
+        fault = InputFault::saturated_outputs;
+      }
       // A frozen part may have the activations.
       if (fault == InputFault::no_activations && has_frozen(facts)) continue;
       if (fault) {
@@ -191,10 +194,12 @@ class LossInput : public FactsRule {
         finding,
         facts.losses.empty() ? "loss_output_0" : facts.losses[0].tensor,
         worker);
-    evidence.quantity = "elements of the argument";
-    evidence.value = static_cast<double>(operation.elements);
-    evidence.relation = ">";
-    evidence.threshold = 0;
+    if (operation.size > 0) {
+      evidence.quantity = "elements of the argument";
+      evidence.value = static_cast<double>(operation.elements);
+      evidence.relation = ">";
+      evidence.threshold = 0;
+    }
     const std::string place =
         operation.size == 0
             ? ""
@@ -231,7 +236,10 @@ const RuleFactory kLossInput = {
         "labels that are no whole numbers, targets that are tokens of an "
         "input but not the next ones, scores whose places and classes a view "
         "has mixed, the result of a model with a softmax over a single score "
-        "or without any activation between its layers, or, for a model of a "
+        "or without any activation between its layers, a loss beside the "
+        "divergence of a "
+        "normal distribution that counts at least 30 times as much as in an "
+        "evidence lower bound, or, for a model of a "
         "language, that of an attention to the tokens that it predicts. "
         "Fires after 5 steps if all labels are ignored, and after 10 if "
         "all samples have the same output or at least a tenth of the targets "

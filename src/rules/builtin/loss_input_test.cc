@@ -403,6 +403,39 @@ TEST(LossInput, PutsAFaultBeforePaddingThatCounts) {
   EXPECT_EQ(rule.verdict().kind, "the same output for all samples");
 }
 
+TEST(LossInput, BlamesManySaturatingLayersForEqualOutputs) {
+  LossInputFacts input = cross_entropy();
+  input.steps = input.equal_outputs = 10;
+  RunFacts facts = facts_with(input);
+  const auto kind_with = [&](std::size_t layers) {
+    facts.modules.assign(layers, {.path = "act", .kind = "Sigmoid"});
+    RuleHarness rule("LossInput");
+    rule.knows(facts, "worker_0");
+    rule.fires_at(StepBuilder(4).with_scalar("Loss", 1));
+    return rule.verdict().kind;
+  };
+  EXPECT_EQ(kind_with(4),
+            "the same output for all samples behind saturating layers");
+  EXPECT_EQ(kind_with(1), "the same output for all samples");
+}
+
+TEST(LossInput, FindsADivergenceThatOutweighsTheReconstruction) {
+  LossInputFacts input = mean_square({32, 64}, {32, 64});
+  input.divergence_weight = 2048;
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, input), 4);
+  EXPECT_EQ(rule.verdict().message,
+            "loss_output_0: mse_loss is minimized together with the divergence "
+            "of a normal distribution that counts 2.05e+03 times as much as in "
+            "an evidence lower bound, in each of 3 saved steps, at step 4 "
+            "(TRAIN step 4)");
+  EXPECT_THAT(rule.verdict().advice, HasSubstr("reduction='sum'"));
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
+  // Some models learn better with several times the weight.
+  input.divergence_weight = 10;
+  EXPECT_FALSE(fires(input));
+}
+
 TEST(LossInput, FindsWhatTheGraphOfTheModelShows) {
   LossInputFacts mixed = cross_entropy();
   mixed.mixes_places = true;

@@ -364,7 +364,11 @@ const RuleFactory kLossNotDecreasing = {
         "entropy whose classes are known, one that is below that of a guess "
         "may stay where it is, and one that fell to that of a guess and falls "
         "no more fires after 200 losses. Fires at once if the loss is not "
-        "finite.",
+        "finite. Fires at the end if the loss of a training of XGBoost hardly "
+        "falls because of a learning rate that is too low for the rounds, and "
+        "if a loss after 100 steps or more is above twice that of a constant "
+        "prediction, or that of a guess while dropout drops 70 % of the units "
+        "or more.",
     .advice = loss_advice(),
     .parameters = kParameters,
     .make = make,

@@ -356,22 +356,96 @@ TEST(LossCourse, NamesTheLossOfAGuess) {
               testing::Not(HasSubstr("guess")));
 }
 
-TEST(LossCourse, NamesTheLossOfAConstantPrediction) {
-  const auto still = [](Step step) { return 4.2 + 0.02 * jitter(step); };
-  RunFacts regression = cross_entropy_of(1);
-  LossInputFacts& input = *regression.losses[0].input;
+// The mean of the targets is 100, and their variance 4.
+RunFacts far_regression() {
+  RunFacts facts = cross_entropy_of(1);
+  LossInputFacts& input = *facts.losses[0].input;
   input.function = "mse_loss";
   DataFacts& targets = input.targets.emplace();
   targets.mean = 100;
   targets.deviation = 2;
+  return facts;
+}
+
+TEST(LossCourse, NamesTheLossOfAConstantPrediction) {
+  const auto still = [](Step step) { return 4.2 + 0.02 * jitter(step); };
+  RunFacts regression = far_regression();
   const auto message_of = [&](const RunFacts& facts) {
     return Course().with("loss", still, 200).of(facts).judged().message;
   };
   EXPECT_THAT(message_of(regression),
               HasSubstr(", about that of a constant prediction, the variance "
                         "of the targets (4)"));
-  targets.deviation = 3;
+  regression.losses[0].input->targets->deviation = 3;
   EXPECT_THAT(message_of(regression), testing::Not(HasSubstr("constant")));
+}
+
+TEST(LossCourse, FindsALossThatEndsFarAboveThatOfAConstantPrediction) {
+  const auto slow = [](Step step) {
+    return 10000 - 20 * double(step) + 10 * jitter(step);
+  };
+  const auto verdict_on = [&](const RunFacts& facts, Step steps) {
+    return Course().with("loss", slow, steps).of(facts).judged();
+  };
+  const Verdict verdict = verdict_on(far_regression(), 300);
+  EXPECT_THAT(verdict.message,
+              testing::MatchesRegex(
+                  "loss: the loss is 4[0-9.]+ after 300 steps, and a constant "
+                  "prediction would have the variance of the targets \\(4\\)"));
+  EXPECT_EQ(verdict.kind,
+            "the loss is far above that of a constant prediction");
+  EXPECT_EQ(verdict.severity, Severity::serious);
+  EXPECT_EQ(verdict_on(far_regression(), 90).kind, "");
+  // Targets of reinforcement learning begin small, and grow.
+  RunFacts small = far_regression();
+  small.losses[0].input->targets->mean = 1;
+  EXPECT_EQ(verdict_on(small, 300).kind, "");
+  EXPECT_EQ(verdict_on(RunFacts(), 300).kind, "");
+}
+
+TEST(LossCourse, BlamesAHighRateOfDropout) {
+  const auto with_dropout = [](double rate) {
+    RunFacts facts = cross_entropy_of(10);
+    facts.modules = {{.path = "drop", .kind = "Dropout"}};
+    facts.modules[0].settings["p"] = rate;
+    return facts;
+  };
+  const auto still = [](Step step) { return 2.31 + 0.02 * jitter(step); };
+  const auto falls = [](Step step) {
+    return 2.23 + 1.5 * std::exp(-double(step) / 40) + 0.01 * jitter(step);
+  };
+  const std::string_view kind =
+      "the loss does not fall, and dropout drops most units";
+  const Verdict verdict =
+      Course().with("loss", still, 200).of(with_dropout(0.9)).judged();
+  EXPECT_EQ(verdict.kind, kind);
+  EXPECT_THAT(verdict.message,
+              HasSubstr("; dropout drops up to 90 % of the units"));
+  EXPECT_EQ(
+      Course().with("loss", falls, 200).of(with_dropout(0.9)).judged().kind,
+      kind);
+  EXPECT_NE(
+      Course().with("loss", still, 200).of(with_dropout(0.5)).judged().kind,
+      kind);
+  EXPECT_EQ(
+      Course().with("loss", falls, 200).of(with_dropout(0.5)).judged().kind,
+      "");
+}
+
+TEST(LossCourse, FindsATripletLossThatStaysAtItsMargin) {
+  RunFacts facts;
+  facts.losses = {{"loss", "TripletMarginLoss", "mean", {}, {}, 0.5}};
+  const auto collapsed = [](Step step) {
+    return 0.5 + 0.15 * std::exp(-double(step) / 10) + 0.002 * jitter(step);
+  };
+  const Verdict verdict =
+      Course().with("loss", collapsed, 400).of(facts).judged();
+  EXPECT_EQ(verdict.kind, "the loss does not fall below its margin");
+  EXPECT_THAT(verdict.message,
+              HasSubstr("; a model with the same output for all samples has "
+                        "the loss 0.5, its margin"));
+  facts.losses[0].margin = 1;
+  EXPECT_EQ(Course().with("loss", collapsed, 400).of(facts).judged().kind, "");
 }
 
 TEST(LossCourse, FindsALossThatFellToThatOfAGuessAndStays) {
@@ -711,6 +785,115 @@ TEST(LossCourse, OfTreesThatStandsStillNamesWhatKeepsThemFromSplitting) {
   EXPECT_EQ(verdict.kind, "the loss of trees is the same at every round");
   EXPECT_EQ(verdict.severity, Severity::fatal);
   EXPECT_THAT(verdict.cause, HasSubstr("min_child_weight"));
+}
+
+// The facts of a training of XGBoost.
+RunFacts boosting_facts(double eta, const std::string& objective) {
+  RunFacts facts;
+  facts.optimizers.push_back({"gbtree", {{0, 0, {{"learning_rate", eta}}}}});
+  facts.losses.emplace_back();
+  facts.losses.back().tensor = facts.losses.back().kind = objective;
+  return facts;
+}
+
+Verdict boosted(double eta, const std::string& objective,
+                const std::string& metric,
+                const std::function<double(Step)>& loss, Step rounds = 100) {
+  return Course()
+      .with(metric, loss, rounds)
+      .of(boosting_facts(eta, objective))
+      .judged();
+}
+
+// Trees that fit the errors wholly: of each, a share `eta` is left out.
+std::function<double(Step)> shrinking(double eta, double noise = 0) {
+  return [=](Step step) {
+    const double left = std::pow(1 - eta, double(step + 1));
+    return 1e5 * std::sqrt(left * left * (1 - noise) + noise);
+  };
+}
+
+TEST(LossCourse, OfTreesAtALearningRateThatIsTooLowForTheRoundsNamesIt) {
+  const Verdict low =
+      boosted(0.001, "reg:squarederror", "train-rmse", shrinking(0.001));
+  EXPECT_EQ(low.status, RuleStatus::issues_found);
+  EXPECT_EQ(low.kind, "the loss of trees hardly falls");
+  EXPECT_EQ(low.severity, Severity::serious);
+  // 1 - 0.999^100 = 0.0952.
+  EXPECT_THAT(low.message,
+              HasSubstr("; 100 rounds with a learning rate of 0.001 correct at "
+                        "most 9.5 % of the errors"));
+  EXPECT_EQ(
+      boosted(1e-5, "reg:squarederror", "train-rmse", shrinking(1e-5), 90).kind,
+      "the loss of trees hardly falls");
+}
+
+TEST(LossCourse, OfTreesThatFallsSlowlyPassesWhereTheRateAllowsIt) {
+  const auto passes = [](double eta, double noise, Step rounds) {
+    return boosted(eta, "reg:squarederror", "train-rmse", shrinking(eta, noise),
+                   rounds)
+               .status != RuleStatus::issues_found;
+  };
+  EXPECT_TRUE(passes(0.01, 0.7, 300)) << "targets that are mostly noise";
+  EXPECT_TRUE(passes(0.03, 0, 250));
+  EXPECT_TRUE(passes(0.001, 0, 3000));
+  EXPECT_TRUE(passes(0.001, 0, 40)) << "hardly begun";
+  const auto overfits = [](Step step) { return 1 - 5e-4 * double(step); };
+  EXPECT_NE(boosted(0.1, "binary:logistic", "train-logloss", overfits).status,
+            RuleStatus::issues_found)
+      << "noise that the trees learn";
+  EXPECT_NE(Course().with("train-rmse", shrinking(0.001), 100).judged().status,
+            RuleStatus::issues_found)
+      << "a learning rate that is unknown";
+  EXPECT_NE(
+      boosted(0.001, "reg:squarederror", "validation-rmse", shrinking(0.001))
+          .status,
+      RuleStatus::issues_found)
+      << "no loss of the training";
+  RunFacts continued = boosting_facts(0.001, "reg:squarederror");
+  continued.optimizers[0].groups[0].settings["earlier_rounds"] = 200;
+  EXPECT_NE(Course()
+                .with("train-rmse", shrinking(0.001), 100)
+                .of(continued)
+                .judged()
+                .status,
+            RuleStatus::issues_found)
+      << "a model that was trained before";
+}
+
+TEST(LossCourse, OfTreesThatSplitNoMoreNamesGamma) {
+  const auto stopped = [](Step step) { return step < 15 ? 0.127 : 0.1244; };
+  const Verdict at_rest =
+      boosted(0.1, "reg:squarederror", "train-rmse", stopped);
+  EXPECT_EQ(at_rest.kind, "the loss of trees stopped falling");
+  EXPECT_THAT(at_rest.cause, HasSubstr("gamma"));
+  const auto random = [](Step step) { return 0.69 - 1e-6 * double(step); };
+  const Verdict still =
+      boosted(0.1, "binary:logistic", "train-logloss", random);
+  EXPECT_EQ(still.kind, "the loss of trees does not fall");
+  EXPECT_THAT(still.cause, HasSubstr("rows in another order"));
+}
+
+TEST(LossCourse, OfTreesThatRisesNamesTheGradientOfACustomObjective) {
+  const auto grows = [](Step step) { return 0.7 * std::pow(1.1, step); };
+  const auto kind = [](double eta, const std::string& objective,
+                       const std::string& metric,
+                       const std::function<double(Step)>& loss) {
+    const Verdict verdict = boosted(eta, objective, metric, loss, 60);
+    return verdict.kind +
+           (verdict.severity == Severity::advice ? " (advice)" : "");
+  };
+  const std::string wrong = "the loss of trees rises with a custom objective";
+  EXPECT_EQ(kind(0.1, "custom objective", "train-nll", grows), wrong);
+  EXPECT_EQ(kind(0.1, "custom objective", "train-nll", rising), wrong);
+  EXPECT_EQ(kind(0.1, "custom objective", "train-rmse", grows), wrong);
+  // The rmse of scores rises while the model learns probabilities.
+  EXPECT_EQ(kind(0.1, "custom objective", "train-rmse", rising),
+            "the loss of trees rises (advice)");
+  EXPECT_EQ(kind(0.1, "reg:absoluteerror", "train-rmse", rising),
+            "the loss of trees rises");
+  EXPECT_EQ(kind(3, "reg:squarederror", "train-rmse", grows),
+            "the loss diverges");
 }
 
 TEST(LossCourse, ThatStandsStillAfterADecayNamesTheSchedule) {

@@ -15,6 +15,7 @@
 
 #include "base/strings.h"
 #include "rules/builtin/loss_findings.h"
+#include "rules/builtin/tree_losses.h"
 #include "rules/engine/counted_step.h"
 #include "rules/engine/finding.h"
 #include "rules/measures/learning_rates.h"
@@ -43,6 +44,18 @@ constexpr double kLeastUsual = 0.1, kMostUsual = 10;
 constexpr double kBetter = 0.9;
 // The variance of the targets of a few batches is known to about that share.
 constexpr double kNearConstant = 0.1;
+// Of the loss of a guess, with dropout: a model above it has learned nothing.
+constexpr double kDroppedOut = 0.95;
+// A rate of dropout that leaves a model hardly anything.
+constexpr double kHighDropout = 0.7;
+// A loss this many times that of a constant prediction at the end of a training
+// of so many steps: the model is worse than one number.
+constexpr double kWorseThanConstant = 2;
+constexpr Step kFewestAtEnd = 100;
+// Losses of triplets before they are judged.
+constexpr std::size_t kFewestOfTriplets = 200;
+// Targets of this size, or this standard deviation, are not scaled.
+constexpr double kLargeTargets = 10;
 // Steps whose calls and losses are counted, to know the kind of the training.
 constexpr std::size_t kMostCounted = 4096;
 // A need of more steps than this only says that the losses are too noisy.
@@ -50,7 +63,7 @@ constexpr double kMostNeeded = 1e6;
 
 // The clause about one loss: "loss_output_0 (worker_1): the loss ...".
 std::string course_text(const LossTrend::Answer& answer, Step steps) {
-  const auto& [kind, before, now, least, most, needed] = answer;
+  const auto& [kind, before, now, least, most, needed, is_at_rest] = answer;
   switch (kind) {
     case Kind::constant:
       return fmt::format("the loss is {:.4g} at every one of {} steps", now,
@@ -89,6 +102,11 @@ std::string course_text(const LossTrend::Answer& answer, Step steps) {
           "the loss falls ever faster below zero: {:.4g} after {} steps, and "
           "the first losses were about {:.4g} from zero",
           now, steps, before);
+    case Kind::crawls:
+      return fmt::format(
+          "the loss hardly falls: {:.4g} in the first steps, {:.4g} in the "
+          "middle, {:.4g} after {} steps",
+          before, least, now, steps);
     case Kind::unknown:
     case Kind::falls:
     case Kind::not_judged:
@@ -119,12 +137,28 @@ bool is_usual(const LearningRates::Rate& rate) {
          rate.highest <= kMostUsual * *usual;
 }
 
+// Whether the only loss has targets in a unit of their own. Small targets may
+// grow during a training, as those of values in reinforcement learning do.
+bool has_large_targets(const RunFacts& facts) {
+  if (facts.losses.size() != 1 || !facts.losses.front().input) return false;
+  const auto& targets = facts.losses.front().input->targets;
+  return targets && std::max(std::abs(targets->mean.value_or(0)),
+                             targets->deviation.value_or(0)) > kLargeTargets;
+}
+
+double highest_dropout(const RunFacts& facts) {
+  double highest = 0;
+  for (const ModuleFacts& module : facts.modules) {
+    if (module.kind.find("Dropout") == std::string::npos) continue;
+    highest = std::max(highest, setting(module.settings, "p").value_or(0));
+  }
+  return highest;
+}
+
 LossFault fault_of(const LossTrend::Answer& answer,
-                   const std::optional<LearningRates::Rate>& rate,
-                   bool is_of_trees) {
+                   const std::optional<LearningRates::Rate>& rate) {
   switch (answer.kind) {
     case Kind::constant:
-      if (is_of_trees) return LossFault::trees_without_splits;
       return answer.now == 0 ? LossFault::zero : LossFault::constant;
     case Kind::leapt:
       return LossFault::leapt;
@@ -163,6 +197,12 @@ void set_numbers(const LossTrend::Answer& answer, Evidence& evidence) {
   } else if (answer.kind == Kind::plunges) {
     evidence.relation = "<";
     evidence.threshold = -answer.before;
+  } else if (answer.kind == Kind::crawls) {
+    evidence.quantity = "fall in the second half / fall in the first half";
+    evidence.value =
+        (answer.least - answer.now) / (answer.before - answer.least);
+    evidence.relation = ">";
+    evidence.threshold = 0.8;
   }
 }
 
@@ -184,7 +224,11 @@ class LossTrendRule : public Rule {
     Worker& known = workers_[std::string(worker)];
     known.guess = guess_of(facts);
     known.of_constant = loss_of_constant(facts);
+    known.of_equal_outputs = loss_of_equal_outputs(facts);
+    known.dropout = highest_dropout(facts);
+    known.has_large_targets = has_large_targets(facts);
     known.roles.add(facts);
+    known.boosting = boosting_of(facts);
   }
 
   Outcome on_scalars(std::string_view worker_name,
@@ -247,7 +291,10 @@ class LossTrendRule : public Rule {
         evidence.tensor = tensor;
         evidence.worker = name;
         evidence.step = loss.newest;
-        take(finding, conclude(worker, loss, std::move(evidence)));
+        auto found = conclude(worker, loss, evidence);
+        if (!found) found = conclude_crawl(worker, loss, evidence);
+        if (!found) found = conclude_end(worker, loss, std::move(evidence));
+        take(finding, std::move(found));
       }
     }
     if (finding || !has_judged() || has_answer_) return finding;
@@ -309,8 +356,12 @@ class LossTrendRule : public Rule {
     std::map<std::string, std::set<Step>, std::less<>> loss_steps;
     std::optional<Guess> guess;
     std::optional<double> of_constant;  // the loss of a constant prediction
+    std::optional<double> of_equal_outputs;  // of the same output for all
+    double dropout = 0;                      // the highest rate
+    bool has_large_targets = false;
     LearningRates rates;
     OptimizerTurns turns;
+    Boosting boosting;
   };
 
   static bool is_loss(std::string_view series) {
@@ -389,8 +440,10 @@ class LossTrendRule : public Rule {
     Evidence growth = evidence;
     set_leap(loss, growth);
     const auto rate = worker.rates.at(growth.step.global);
-    Finding finding = not_finite_finding(std::move(evidence), value,
-                                         LossFault::grew_until_not_finite);
+    Finding finding = not_finite_finding(
+        std::move(evidence), value,
+        worker.boosting.has_own_objective ? LossFault::trees_of_wrong_sign
+                                          : LossFault::grew_until_not_finite);
     finding.message += fmt::format(", after it rose from {:.4g} to {:.4g}",
                                    *loss.first, loss.highest) +
                        rate_text(rate);
@@ -454,8 +507,113 @@ class LossTrendRule : public Rule {
     }
     const auto rate = worker.rates.at(evidence.step.global);
     if (answer.kind != Kind::constant) finding.message += rate_text(rate);
-    const bool is_of_trees = role_in_xgboost(evidence.tensor).has_value();
-    set_advice(finding, advice_on(fault_of(answer, rate, is_of_trees)));
+    set_cause(finding, worker, loss, answer, evidence.tensor);
+    if (is_still && has_equal_outputs(worker, answer.now)) {
+      finding.message += fmt::format(
+          "; a model with the same output for all samples has the loss {:.4g}, "
+          "its margin",
+          *worker.of_equal_outputs);
+      set_advice(finding, advice_on(LossFault::equal_outputs));
+    } else if (is_still && worker.dropout >= kHighDropout) {
+      finding.message += dropout_text(worker);
+      set_advice(finding, advice_on(LossFault::dropped_out));
+    }
+    finding.evidence.push_back(std::move(evidence));
+    return finding;
+  }
+
+  static bool has_equal_outputs(const Worker& worker, double loss) {
+    const auto& equal = worker.of_equal_outputs;
+    return equal && std::abs(loss - *equal) < (kNearGuess - 1) * *equal;
+  }
+
+  static std::string dropout_text(const Worker& worker) {
+    return fmt::format("; dropout drops up to {:.3g} % of the units",
+                       100 * worker.dropout);
+  }
+
+  // Judges a loss that falls at the end of a training: where it has arrived.
+  static std::optional<Finding> conclude_end(const Worker& worker,
+                                             const Loss& loss,
+                                             Evidence evidence) {
+    const Step steps = loss.trend.steps();
+    const double now = loss.trend.now();
+    const auto setting = setting_of(worker, evidence.tensor, loss);
+    if (steps < kFewestAtEnd || !can_judge(worker, evidence.tensor) ||
+        setting.has_repeated_calls || setting.has_rivals) {
+      return std::nullopt;
+    }
+    Finding finding;
+    finding.message =
+        fmt::format("{}: the loss is {:.4g} after {} steps",
+                    tensor_text(evidence.tensor, evidence.worker), now, steps);
+    evidence.quantity = "loss";
+    evidence.value = now;
+    evidence.relation = ">";
+    if (worker.guess && worker.dropout >= kHighDropout &&
+        now > kDroppedOut * worker.guess->loss) {
+      evidence.threshold = kDroppedOut * worker.guess->loss;
+      finding.message +=
+          fmt::format(", about that of a guess among {} classes ({:.4g})",
+                      worker.guess->classes, worker.guess->loss) +
+          dropout_text(worker);
+      set_advice(finding, advice_on(LossFault::dropped_out));
+    } else if (worker.of_constant && worker.has_large_targets &&
+               now > kWorseThanConstant * *worker.of_constant) {
+      evidence.threshold = kWorseThanConstant * *worker.of_constant;
+      finding.message += fmt::format(
+          ", and a constant prediction would have the variance of the targets "
+          "({:.4g})",
+          *worker.of_constant);
+      set_advice(finding, advice_on(LossFault::worse_than_constant));
+    } else {
+      return std::nullopt;
+    }
+    finding.evidence.push_back(std::move(evidence));
+    return finding;
+  }
+
+  static void set_cause(Finding& finding, const Worker& worker,
+                        const Loss& loss, const LossTrend::Answer& answer,
+                        std::string_view tensor) {
+    const auto role = worker.roles.in_xgboost(tensor);
+    const Step rounds = loss.trend.steps();
+    const auto fault =
+        role ? fault_of_boosting(answer, worker.boosting, role->pair, rounds)
+             : std::nullopt;
+    if (!fault) {
+      const auto rate = worker.rates.at(loss.newest.global);
+      set_advice(finding, advice_on(fault_of(answer, rate)));
+      return;
+    }
+    set_advice(finding, advice_on(*fault));
+    if (*fault == LossFault::trees_at_low_rate) {
+      finding.message += low_eta_text(worker.boosting, rounds);
+    }
+    if (may_be_other_metric(*fault, worker.boosting, role->pair)) {
+      finding.severity = Severity::advice;
+    }
+  }
+
+  // Judges a training of trees that has ended: more rounds might have been
+  // enough. The losses of batches are too noisy.
+  static std::optional<Finding> conclude_crawl(const Worker& worker,
+                                               const Loss& loss,
+                                               Evidence evidence) {
+    const auto role = worker.roles.in_xgboost(evidence.tensor);
+    if (!role || role->part != LossRole::Part::training ||
+        is_error_rate(role->pair) ||
+        !has_low_eta(worker.boosting, loss.trend.steps())) {
+      return std::nullopt;
+    }
+    const auto crawl = loss.trend.crawl();
+    if (!crawl) return std::nullopt;
+    Finding finding;
+    finding.message =
+        fmt::format("{}: {}", tensor_text(evidence.tensor, evidence.worker),
+                    course_text(*crawl, loss.trend.steps()));
+    set_numbers(*crawl, evidence);
+    set_cause(finding, worker, loss, *crawl, evidence.tensor);
     finding.evidence.push_back(std::move(evidence));
     return finding;
   }
@@ -498,10 +656,14 @@ class LossTrendRule : public Rule {
     const Step end = loss.counted.value_or(0);
     const Step steps = std::min<Step>(loss.trend.steps(), kMostCounted);
     LossTrend::Setting setting;
+    // A model is called for each sample of a triplet. Such a loss may begin at
+    // its margin.
+    const bool is_of_triplets =
+        worker.of_equal_outputs && loss.trend.losses() >= kFewestOfTriplets;
     setting.has_repeated_calls =
-        2 * count_until(worker.repeated_calls, end) > steps;
+        !is_of_triplets && 2 * count_until(worker.repeated_calls, end) > steps;
     setting.has_rivals = has_rivals(worker, tensor, loss);
-    if (worker.guess) setting.guess = worker.guess->loss;
+    setting.guess = worker.guess ? worker.guess->loss : worker.of_equal_outputs;
     return setting;
   }
 

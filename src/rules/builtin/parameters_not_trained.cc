@@ -110,19 +110,29 @@ const Advice kAdvice[] = {
                "only trainable parameters to it"},
     {.when = "no part of the model",
      .cause = "layers in a Python list or dictionary: model.parameters() does "
-              "not contain theirs, so they keep their initial values",
+              "not contain theirs, so they keep their initial values; in "
+              "Keras, variables that were listed before the model was built",
      .advice = "put the layers into an nn.ModuleList or nn.ModuleDict, or set "
-               "requires_grad=False if they should not train"},
+               "requires_grad=False if they should not train; in Keras, call "
+               "the model once before model.trainable_variables"},
     {.when = "no parameter of the model is trainable",
      .cause = "trainable=False for too many layers, such as for all but the "
               "last one, which is an activation and has no parameters",
      .advice = "freeze only the layers that should keep their weights, and "
                "call compile() again; model.summary() counts the trainable "
                "parameters"},
+    {.when = "weights that were not loaded",
+     .cause = "a state whose names are not those of the model, such as with a "
+              "prefix 'module.' or 'backbone.', under strict=False: no "
+              "parameter is loaded, and all keep their initial values",
+     .advice = "print the result of load_state_dict(), which lists the missing "
+               "and the unexpected names, and rename them, for example with "
+               "name.removeprefix('module.')"},
 };
 const Advice& kFrozenMoves = kAdvice[7];
 const Advice& kLayersOutside = kAdvice[8];
 const Advice& kAllFrozen = kAdvice[9];
+const Advice& kNotLoaded = kAdvice[10];
 
 // Whether it has the name of a weight in Keras: "dense/weights/dense/kernel:0".
 bool is_of_keras(const ParameterFacts& parameter) {
@@ -234,6 +244,7 @@ class ParametersNotTrained : public Rule {
       }
     }
     if (auto found = layers_outside(step.step)) return found;
+    if (auto found = weights_not_loaded(step.step)) return found;
     if (auto found = all_frozen(step.step, *counted)) return found;
     if (auto found = frozen_that_move(step.step)) return found;
     return find(step.step, /*with_minor=*/false);
@@ -468,6 +479,29 @@ class ParametersNotTrained : public Rule {
     return std::nullopt;
   }
 
+  std::optional<Finding> weights_not_loaded(const StepId& step) {
+    for (const auto& [name, worker] : workers_) {
+      if (!worker.facts || worker.facts->loop.empty_loads == 0) continue;
+      const std::uint64_t loads = worker.facts->loop.empty_loads;
+      count_judged();
+      Finding finding;
+      finding.message = fmt::format(
+          "{} of load_state_dict() found no parameter of the model, which "
+          "trains from its initial values",
+          count_text(loads, "call"));
+      set_advice(finding, kNotLoaded);
+      Evidence& evidence = finding.evidence.emplace_back();
+      evidence.worker = name;
+      evidence.step = step;
+      evidence.quantity = "calls without a parameter of the model";
+      evidence.value = static_cast<double>(loads);
+      evidence.relation = ">";
+      evidence.threshold = 0;
+      return finding;
+    }
+    return std::nullopt;
+  }
+
   std::optional<Finding> all_frozen(const StepId& step, Step counted) {
     for (const auto& [name, worker] : workers_) {
       if (!worker.frozen_since || counted - *worker.frozen_since < num_steps_) {
@@ -558,7 +592,8 @@ const RuleFactory kParametersNotTrained = {
         "gradient, or if nothing moves and no optimizer was seen to act. Fires "
         "as well if a model calls layers that are no part of it and that no "
         "optimizer holds, or if a model of Keras is trained for 'num_steps' "
-        "steps although all of its parameters are frozen.",
+        "steps although all of its parameters are frozen, or if a call of "
+        "load_state_dict() found no parameter of the model.",
     .advice = kAdvice,
     .parameters = kParameters,
     .make = make,

@@ -721,5 +721,20 @@ TEST(ParametersNotTrained, FindsLayersOutsideOfTheModel) {
   EXPECT_EQ(rule.verdict().severity, Severity::serious);
 }
 
+TEST(ParametersNotTrained, FindsWeightsThatWereNotLoaded) {
+  RunFacts facts;
+  facts.loop.empty_loads = 1;
+  RuleHarness rule("ParametersNotTrained");
+  rule.knows(facts, "worker_0");
+  EXPECT_TRUE(rule.fires_at(
+      StepBuilder(10).with_statistics("Net_0.weight", even_statistics(1))));
+  EXPECT_EQ(rule.verdict().kind, "weights that were not loaded");
+  EXPECT_EQ(rule.verdict().message,
+            "1 call of load_state_dict() found no parameter of the model, "
+            "which trains from its initial values");
+  EXPECT_THAT(rule.verdict().cause, HasSubstr("strict=False"));
+  EXPECT_EQ(rule.verdict().severity, Severity::serious);
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -28,10 +28,12 @@ enum class RateFault {
   empty_clipping,
   exhausted,
   rare_warm_up,
+  accumulated,
+  rounded,
 };
 
 // The causes and what to try, in the order of `RateFault`.
-extern const Advice kRateAdvice[10];
+extern const Advice kRateAdvice[12];
 
 // The parameters of the rule.
 struct RateThresholds {
@@ -51,6 +53,7 @@ RateVerdict judge_high_rate(const UpdateHistory& history,
                             const RateThresholds& thresholds);
 std::optional<Finding> find_low_rate(const UpdateHistory& history,
                                      const RateThresholds& thresholds);
+std::optional<Finding> find_rounded(const UpdateHistory& history);
 std::optional<Finding> find_clipped(const UpdateHistory& history,
                                     const RateThresholds& thresholds);
 std::optional<Finding> find_warm_up(const UpdateHistory& history,

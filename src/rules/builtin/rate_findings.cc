@@ -61,6 +61,16 @@ const Advice kRateAdvice[] = {
               "once per epoch: the learning rate stays at its beginning",
      .advice = "call scheduler.step() after each optimizer.step(), or give the "
                "warm-up a number of epochs"},
+    {.when = "updates that are too large for gradients that are summed",
+     .cause = "gradients of several backward passes that are added without a "
+              "division: each update is as many times as large",
+     .advice = "divide each loss by the number of backward passes per update, "
+               "or the learning rate"},
+    {.when = "updates that the weights round away",
+     .cause = "weights of 16 bits: what an update adds is less than half of "
+              "the distance to the next number that they can have",
+     .advice = "keep the weights in float32, and compute with 16 bits under "
+               "torch.autocast"},
 };
 
 std::string loss_text(const UpdateHistory& history) {

@@ -38,6 +38,17 @@ std::optional<double> full_rate(const RunFacts& facts,
   return setting(groups.front().settings, "initial_learning_rate");
 }
 
+// The last update; without one, what the learning rate shows.
+FollowedUpdate update_at(const UpdateHistory& history,
+                         const LearningRates::Rate& rate) {
+  if (history.last_update()) return *history.last_update();
+  FollowedUpdate update;
+  update.step = history.step();
+  update.optimizer = rate.optimizer;
+  update.rate = rate.now;
+  return update;
+}
+
 }  // namespace
 
 RateVerdict judge_empty_clippings(const UpdateHistory& history) {
@@ -86,7 +97,7 @@ std::optional<Finding> find_decayed(const UpdateHistory& history,
   const double now = course_of(losses).now;
   const double first = losses.front().value;
   if (has_returned || now < kHalf * first) return std::nullopt;
-  const FollowedUpdate& update = *history.last_update();
+  const FollowedUpdate update = update_at(history, *rate);
   Finding finding = describe_rate(RateFault::decayed, history, update);
   finding.message = fmt::format(
       "{}: the learning rate of {} fell from {:.4g} to {:.4g} in the first {} "
@@ -116,7 +127,7 @@ std::optional<Finding> find_exhausted(const UpdateHistory& history) {
       !std::all_of(since, losses.end(), is_exhausted)) {
     return std::nullopt;
   }
-  const FollowedUpdate& update = *history.last_update();
+  const FollowedUpdate update = update_at(history, *rate);
   Finding finding = describe_rate(RateFault::exhausted, history, update);
   finding.message = fmt::format(
       "{}: the learning rate of {} has fallen from {:.4g} to {:.4g}, and the "

@@ -45,6 +45,8 @@ constexpr double kHardlyDecayed = 0.99;
 // A clipping that explains small updates leaves at most this share of
 // gradients.
 constexpr double kHardlyAny = 0.1;
+// Half of the relative distance between numbers of the dtypes, at most.
+constexpr double kHalfStepBfloat16 = 0x1p-9, kHalfStepFloat16 = 0x1p-12;
 // The usual update as a share of the weights, and the least that trains.
 constexpr double kUsualRatio = 0.005, kTrainingRatio = 0.001;
 
@@ -190,6 +192,19 @@ std::optional<Sum> sum_of(const RunFacts& facts) {
   return sum.samples > 1 && is_high ? std::optional(sum) : std::nullopt;
 }
 
+// The share of a weight below which an update is lost, if all weights that an
+// optimizer updates have a dtype of 16 bits; 0 if not.
+double half_step_of(const RunFacts& facts) {
+  double half_step = 1;
+  for (const ParameterFacts& each : facts.parameters) {
+    if (!each.updated_by || each.shape.size() < 2) continue;
+    half_step = std::min(half_step, each.dtype == "bfloat16" ? kHalfStepBfloat16
+                                    : each.dtype == "float16" ? kHalfStepFloat16
+                                                              : 0);
+  }
+  return half_step < 1 ? half_step : 0;
+}
+
 }  // namespace
 
 RateVerdict judge_high_rate(const UpdateHistory& history,
@@ -205,15 +220,25 @@ RateVerdict judge_high_rate(const UpdateHistory& history,
   const double first = losses.front().value;
   const double now = course_of(losses).now;
   if (now < kHigh * first) return {.is_judged = true};
-  Finding finding = describe_rate(RateFault::too_high, history, large->update);
+  const std::uint64_t passes =
+      history.facts() ? history.facts()->loop.summed_passes.value_or(0) : 0;
+  Finding finding =
+      describe_rate(passes > 1 ? RateFault::accumulated : RateFault::too_high,
+                    history, large->update);
+  if (passes > 1) {
+    finding.message += fmt::format(
+        ", and each update sums the gradients of {} backward passes", passes);
+  }
   finding.message += fmt::format(
       ": the first {} moved the weights by {} times their initial size, and "
       "the loss is {:.4g} after {} steps, no lower than it began ({:.4g})",
       large->updates == 1 ? "update"
                           : fmt::format("{} updates", large->updates),
       short_number(large->distance), now, losses.size(), first);
-  suggest_rate(finding, large->update,
-               large->distance / static_cast<double>(large->updates));
+  if (passes <= 1) {
+    suggest_rate(finding, large->update,
+                 large->distance / static_cast<double>(large->updates));
+  }
   set_rate_numbers(finding, "distance of the weights / initial size",
                    large->distance, ">", thresholds.large_ratio);
   return {true, finding};
@@ -240,6 +265,24 @@ std::optional<Finding> find_low_rate(const UpdateHistory& history,
   }
   set_ratio(finding, history, thresholds);
   suggest_rate(finding, update, median(history.ratios()));
+  return finding;
+}
+
+std::optional<Finding> find_rounded(const UpdateHistory& history) {
+  const double half_step = history.facts() ? half_step_of(*history.facts()) : 0;
+  const LossCourse course = course_of(history.losses());
+  if (history.ratios().size() < kEnoughUpdates ||
+      !(median(history.ratios()) < half_step) || !is_high(history, course)) {
+    return std::nullopt;
+  }
+  Finding finding =
+      describe_rate(RateFault::rounded, history, *history.last_update());
+  add_small_updates(finding, history, course);
+  finding.message +=
+      fmt::format("; the weights round away less than {} of their size",
+                  short_number(half_step));
+  set_rate_numbers(finding, "|update| / |weight|", median(history.ratios()),
+                   "<", half_step);
   return finding;
 }
 

@@ -57,6 +57,8 @@ class FollowedGroups {
                                             &OptimizerFacts::kind) == 1;
     for (std::size_t i = 0; i < of.groups.size(); ++i) {
       const Settings& settings = of.groups[i].settings;
+      // MXNet divides the gradients by the size of the batch in the update.
+      if (setting(settings, "rescale_grad").value_or(1) != 1) continue;
       std::optional<double> rate;
       if (is_only) rate = rates_.of_group(of.kind, i, step_);
       if (!rate) rate = setting(settings, "learning_rate");

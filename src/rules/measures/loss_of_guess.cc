@@ -60,6 +60,12 @@ std::optional<double> loss_of_constant(const RunFacts& facts) {
   return error->factor * error->deviation * error->deviation;
 }
 
+std::optional<double> loss_of_equal_outputs(const RunFacts& facts) {
+  const bool is_only = facts.losses.size() == 1;
+  const bool is_mean = is_only && facts.losses.front().reduction == "mean";
+  return is_mean ? facts.losses.front().margin : std::nullopt;
+}
+
 std::optional<double> loss_of_zeros(const RunFacts& facts) {
   if (const auto guess = guess_of(facts)) return guess->loss;
   const auto error = squared_error(facts);

@@ -26,6 +26,10 @@ std::optional<Guess> guess_of(const RunFacts& facts);
 // training, if that is a mean squared error: the variance of the targets.
 std::optional<double> loss_of_constant(const RunFacts& facts);
 
+// Returns the loss of a model with the same output for all samples, for the
+// only loss of a training, if that is a triplet margin loss: the margin.
+std::optional<double> loss_of_equal_outputs(const RunFacts& facts);
+
 // Returns the loss of a model whose outputs are 0, for the only loss of a
 // training: that of the guess or, for a mean squared error, the mean square of
 // the targets.

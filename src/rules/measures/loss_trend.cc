@@ -48,6 +48,11 @@ constexpr std::size_t kSlowStart = 90, kSlowFall = 200;  // losses
 constexpr std::size_t kMostBetweenChecks = 200;
 constexpr std::size_t kMostKept = 8192;
 
+// A loss crawls if it is above this share of the first after so many steps, and
+// if it falls in the second half at this share of the speed in the first.
+constexpr Step kFewestOfCrawl = 50;
+constexpr double kHardlyLower = 0.8, kLeastSteady = 0.8, kMostSteady = 1.25;
+
 // The error of the difference between the medians of two groups of one size.
 // The standard error of a median of normal values is 1.2533 times that of their
 // mean.
@@ -136,6 +141,9 @@ LossTrend::Answer LossTrend::judge(Setting setting) {
   const bool may_rise = setting.has_repeated_calls || setting.has_rivals;
   answer.before = parts.before;
   answer.now = parts.now;
+  answer.is_at_rest = std::ranges::all_of(parts.last_third, [&](double loss) {
+    return loss == parts.last_third.front();
+  });
   if (are_equal_) {
     // Without a reward yet, the loss is 0.
     const bool may_be_zero = may_rise && first_loss_ == 0;
@@ -167,6 +175,34 @@ LossTrend::Answer LossTrend::judge(Setting setting) {
     if (!may_rise && oscillates(parts, answer)) answer.kind = Kind::oscillates;
   }
   lowest_ = std::min(lowest_.value_or(parts.now), parts.now);
+  return answer;
+}
+
+double LossTrend::now() const {
+  const Losses all = kept_;
+  const std::size_t size = std::max<std::size_t>(3, all.size() / 10);
+  return all.empty() ? 0 : median(all.last(std::min(size, all.size())));
+}
+
+std::optional<LossTrend::Answer> LossTrend::crawl() const {
+  const Losses all = kept_;
+  if (all.size() < kFirstCheck || steps() < kFewestOfCrawl) return std::nullopt;
+  const std::size_t size = std::max<std::size_t>(3, all.size() / 10);
+  const std::size_t last = all.size() - size, middle = last / 2;
+  Answer answer;
+  answer.kind = Kind::crawls;
+  answer.before = median(all.first(size));
+  answer.least = median(all.subspan(middle, size));
+  answer.now = median(all.subspan(last));
+  const double early =
+      (answer.before - answer.least) / static_cast<double>(middle);
+  const double late =
+      (answer.least - answer.now) / static_cast<double>(last - middle);
+  const bool crawls = answer.now > kHardlyLower * answer.before && early > 0 &&
+                      late > kLeastSteady * early && late < kMostSteady * early;
+  const std::size_t third = all.size() / 3;
+  if (!crawls || rank_test(all.first(third), all.last(third)) < kCritical)
+    return std::nullopt;
   return answer;
 }
 

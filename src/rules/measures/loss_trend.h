@@ -31,6 +31,7 @@ class LossTrend {
     returned,  // it fell, and is as high again as it began
     oscillates,  // it does not fall, and is high and low by turns
     plunges,     // it falls ever faster, far below zero: it has no lower bound
+    crawls,      // it falls slowly, at the end as fast as in the beginning
   };
 
   // The kind of the training.
@@ -51,10 +52,12 @@ class LossTrend {
     double now = 0;     // and of the newest
     double least = 0;   // `returned`: the typical loss when it was lowest;
                         // `guesses`: that of the middle steps;
-                        // `oscillates`: a typical low loss
+                        // `oscillates`: a typical low loss;
+                        // `crawls`: that in the middle
     double most = 0;    // `leapt`: the highest loss after the first;
                         // `oscillates`: a typical high loss
     double needed = 0;  // `unknown`: steps after which an answer is likely
+    bool is_at_rest = false;  // the last third are equal to the last bit
   };
 
   // No loss is judged over fewer steps.
@@ -68,6 +71,15 @@ class LossTrend {
   /// Judges all losses until now. A loss that fell once has fallen for good,
   /// unless it returned or fell to the loss of a guess.
   Answer judge(Setting setting);
+
+  /// Returns the course of a loss that crawls: after 50 steps or more it is
+  /// above 80 % of the first, and in the second half it fell as far as in the
+  /// first, give or take a fifth. Only a loss without noise, such as that of
+  /// all samples, shows this. None for another course.
+  std::optional<Answer> crawl() const;
+
+  /// Returns the typical loss of the last tenth, of at least three losses.
+  double now() const;
 
   /// Returns the number of steps from the first loss to the newest, both
   /// included.

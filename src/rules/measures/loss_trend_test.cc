@@ -350,5 +350,54 @@ TEST(LossTrend, JudgesALongTrainingLikeAShortOne) {
   EXPECT_EQ(trend.steps(), 100'000);
 }
 
+// Of a training whose rounds each remove a share of what is left of the errors.
+std::optional<LossTrend::Answer> crawl_of(
+    const std::function<double(Step)>& loss, Step steps, Step stride = 1) {
+  LossTrend trend;
+  for (Step step = 0; step < steps; step += stride) trend.add(step, loss(step));
+  return trend.crawl();
+}
+
+TEST(LossTrend, CrawlsWhereEachRoundRemovesATinyShare) {
+  const auto loss = [](Step step) { return 9e4 * std::pow(0.999, step + 1); };
+  const auto answer = crawl_of(loss, 100);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->kind, Kind::crawls);
+  // Of windows of 10 losses, the middle is between two.
+  EXPECT_NEAR(answer->before, 9e4 * std::pow(0.999, 5.5), 1);
+  EXPECT_NEAR(answer->least, 9e4 * std::pow(0.999, 50.5), 1);
+  EXPECT_NEAR(answer->now, 9e4 * std::pow(0.999, 95.5), 1);
+  EXPECT_TRUE(crawl_of(loss, 100, 5)) << "every fifth round";
+  EXPECT_FALSE(crawl_of(loss, 49)) << "too few rounds to tell";
+  EXPECT_FALSE(crawl_of(loss, 300)) << "fell by a quarter";
+}
+
+TEST(LossTrend, DoesNotCrawlWhereItSlowsDownSpeedsUpOrStands) {
+  EXPECT_FALSE(crawl_of(
+      [](Step step) { return 0.9 + 0.1 * std::pow(0.98, step); }, 100));
+  EXPECT_FALSE(crawl_of(
+      [](Step step) { return 1 - 0.1 * std::pow(step / 100.0, 2); }, 100));
+  EXPECT_FALSE(crawl_of([](Step) { return 1.0; }, 100));
+  EXPECT_FALSE(crawl_of([](Step step) { return 1 + 1e-3 * step; }, 100));
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    Noise noise(seed);
+    EXPECT_FALSE(crawl_of([&](Step) { return 1 + noise(0.05); }, 100)) << seed;
+  }
+}
+
+TEST(LossTrend, TellsALossAtRestFromOneThatIsOnlyStill) {
+  const auto last = [](const std::function<double(Step)>& loss) {
+    LossTrend trend;
+    for (Step step = 0; step < 90; ++step) trend.add(step, loss(step));
+    return trend.judge({});
+  };
+  const auto at_rest = last([](Step step) { return step < 10 ? 1.01 : 1.0; });
+  EXPECT_EQ(at_rest.kind, Kind::still);
+  EXPECT_TRUE(at_rest.is_at_rest);
+  const auto still = last([](Step step) { return 1 - 1e-6 * step; });
+  EXPECT_EQ(still.kind, Kind::still);
+  EXPECT_FALSE(still.is_at_rest);
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -6,15 +6,18 @@ with the hook, so that nothing waits for a batch's logs that need not be saved. 
 its batch is done: an empty data set has no steps.
 """
 
+import contextlib
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from smdebug.exceptions import RuleEvaluationConditionMet
 from smdebug.log import get_logger
+from smdebug.tensorflow import names
 from smdebug.tensorflow.capture_sink import CaptureContext
 from smdebug.tensorflow.keras.facts import KerasFacts
 from smdebug.tensorflow.keras.keras_logs import KerasLogs
-from smdebug.tensorflow.keras.step_backend import why_closed
+from smdebug.tensorflow.keras.step_backend import backend, why_closed
 from smdebug.tensorflow.keras.step_function import IS_FUNCTIONAL, StepFunction
 from smdebug.tensorflow.keras.step_series import StepSeries
 from smdebug.tensorflow.keras.tensor_saver import TensorSaver
@@ -211,6 +214,12 @@ class KerasAdapter:
             return self._facts.wants_evaluation(function.model)
         return function.kind == "train" and self._facts.wants_data()
 
+    def losses_read(self, function: StepFunction) -> AbstractContextManager[None]:
+        """Returns a context in which the losses of a step are read, if it is traced."""
+        if self._facts is None or function.kind != "train":
+            return contextlib.nullcontext()
+        return backend.losses_reported(self._facts.written.note_graph)
+
     def step_traced(self, function: StepFunction) -> None:
         """Notes that a step was traced, or has run as eager code."""
         if self._facts is not None and function.kind == "train":
@@ -266,6 +275,8 @@ class KerasAdapter:
         self._logs.end_batch(function.kind, result, is_due)
         if self._series is not None and function.kind == "train":
             self._series.after_batch(function.model, result)
+        if self._facts is not None and function.kind == "train" and is_due:
+            self._note_value(self._facts.written, result)
         if self._facts is not None and function.kind in ("train", "test"):
             captures = self._describe(self._facts, function, captures or {}, is_due)
         if is_due:
@@ -281,8 +292,14 @@ class KerasAdapter:
                 layer_names = self._models[id(function.model)].layer_names
                 facts.note_model(function.model, layer_names, function.original_step)
             rest = facts.take(function.model, captures, self._depth > 0)
-        facts.end_step(is_due)
+        facts.end_step(is_due, is_training=function.kind == "train")
         return rest
+
+    def _note_value(self, written, result):
+        """Notes whether the loss that Keras logs is finite."""
+        loss = result.get(names.LOSS) if isinstance(result, Mapping) else None
+        if written.wants_value and backend.is_number(loss):
+            written.note_value(backend.numbers([loss])[0], self._session.step[0])
 
     def _interrupt_series(self):
         if self._series is not None:

@@ -1,5 +1,8 @@
 """Steps of Keras that are eager code without TensorFlow: on torch."""
 
+import contextlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import keras
@@ -21,6 +24,11 @@ class NoReplay:
 def graph() -> None:
     """Returns the graph that is being built: none."""
     return None
+
+
+def losses_reported(take: Callable[[Any], None]) -> AbstractContextManager[None]:
+    """Returns a context that reports nothing: there are no graphs."""
+    return contextlib.nullcontext()
 
 
 def make_replay(model: Any) -> NoReplay:

@@ -3,7 +3,8 @@ the loss and the first data. See include/smdebug/core/run_facts.h.
 
 They are gathered in the first training step and in saved ones, and reported if they differ from
 those before. Of a model with a `train_step` of the script, the parameters and layers are known, and
-nothing else: the step may use optimizers, losses and data in any way.
+of its losses what their operations show, as of a loop with a tape. Nothing else is known: the step
+may use optimizers and data in any way.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from smdebug import _core
 from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
 from smdebug.loss_summary import EVALUATIONS_REPORTED_AFTER, MEASURED_STEPS, REPORTED_AFTER
 from smdebug.tensorflow import names
-from smdebug.tensorflow.keras.first_data import FirstData, is_measured
+from smdebug.tensorflow.keras.first_data import FirstData, first_input_of, is_measured
 from smdebug.tensorflow.keras.layer_names import LayerNames
 from smdebug.tensorflow.keras.model_parts import (
     is_of_keras,
@@ -27,8 +30,11 @@ from smdebug.tensorflow.keras.model_parts import (
 )
 from smdebug.tensorflow.keras.step_trace import StepTrace
 from smdebug.tensorflow.private_names import scaled_optimizer
+from smdebug.tensorflow.written_losses import WrittenLosses
 
 _logger = get_logger()
+
+_MOST_CLASSES = 100_000
 
 
 class _ModelFacts:
@@ -52,8 +58,11 @@ class KerasFacts:
     """Reports the facts of all models of a hook to `session`. No method raises."""
 
     def __init__(self, session: _core.Session) -> None:
+        self.written: WrittenLosses = WrittenLosses()
+        self.layers_outside: list[str] = []  # see LoopFacts
         self._session = session
         self._models: dict[int, _ModelFacts] = {}  # by the id of the model
+        self._class_weights: dict[int, np.ndarray | None] = {}  # likewise
         self._described: object = None  # the state that was described last
         self._steps = 0  # in which data were measured
         self._evaluation_steps = 0
@@ -90,7 +99,10 @@ class KerasFacts:
         if known is None or not self.wants_data():
             return {}
         known.modes |= trace.modes
-        return known.data.tensors_of(trace) if known.is_own_step else {}
+        if known.is_own_step:
+            known.data.class_weights = self._class_weights.get(id(model))
+            return known.data.tensors_of(trace)
+        return first_input_of(trace) if self.written.wants_batch else {}
 
     def evaluation_tensors_of(self, model: Any, trace: StepTrace) -> dict[str, Any]:
         """Returns the inputs in the trace of an evaluation that are measured, by name."""
@@ -105,8 +117,12 @@ class KerasFacts:
         own, rest = _split(captures)
         if own and self.wants_data():
             self._steps += 1
+            known = self._models[id(model)]
             with _unknown_data_ignored():
-                self._models[id(model)].data.add(own, self._session.step[0], is_in_fit)
+                if self.written.wants_batch:
+                    self.written.note_batch(int(next(iter(own.values())).shape[0]))
+                if known.is_own_step:
+                    known.data.add(own, self._session.step[0], is_in_fit)
         return rest
 
     def take_evaluation(self, model: Any, captures: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,10 +134,18 @@ class KerasFacts:
                 self._models[id(model)].data.add_evaluation(own, self._session.step[0])
         return rest
 
-    def end_step(self, is_saved: bool) -> None:
+    def note_class_weights(self, model: Any, weights: np.ndarray | None) -> None:
+        """Notes the weights of the classes in the coming `fit` of a model; None if there are none,
+        or other weights as well."""
+        self._class_weights[id(model)] = weights
+
+    def end_step(self, is_saved: bool, is_training: bool = True) -> None:
         """Reports the facts of the step that ends now, if they are new."""
         is_due = is_saved or self._described is None
-        if self._has_failed or not is_due or not self._models:
+        if is_saved and is_training:
+            self.written.end_step()
+        has_facts = self._models or self.written.has_found or self.layers_outside
+        if self._has_failed or not is_due or not has_facts:
             return
         try:
             state = self._state()
@@ -136,7 +160,7 @@ class KerasFacts:
 
     def _state(self):
         """The state that the facts depend on, cheap to compare."""
-        return [
+        return [self.written.version, len(self.layers_outside)] + [
             (
                 key,
                 id(getattr(known.model, "optimizer", None)),
@@ -172,10 +196,27 @@ class KerasFacts:
             parameters=list(parameters.values()),
             optimizers=optimizers,
             modules=modules,
-            losses=losses,
+            losses=self.written.added_to(losses),
             inputs=inputs,
             evaluation_inputs=evaluation_inputs,
+            loop=_core.LoopFacts(
+                not_finite_by=self.written.not_finite_by, layers_outside=self.layers_outside
+            ),
         )
+
+
+def weights_by_class(class_weight: Any) -> np.ndarray | None:
+    """The weights of all classes, given the `class_weight` of `fit`; None if it is no such. Keras
+    gives the other classes the weight 1."""
+    if not isinstance(class_weight, Mapping) or not class_weight:
+        return None
+    classes = [int(each) for each in class_weight]
+    if min(classes) < 0 or max(classes) >= _MOST_CLASSES:
+        return None
+    weights = np.ones(max(classes) + 1)
+    for number, weight in class_weight.items():
+        weights[int(number)] = float(weight)
+    return weights
 
 
 def _split(captures: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

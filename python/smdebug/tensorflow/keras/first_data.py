@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from smdebug import _core
 from smdebug.array_summary import ArraySummary
 from smdebug.data_summary import MOST_ELEMENTS
@@ -49,6 +51,8 @@ class FirstData:
         self._losses: dict[int, MeasuredLoss] = {}  # by the number of the prediction
         # Of the last trace:
         self._has_weights = False
+        # Of the classes, in the coming steps. None: there are none, or other weights as well.
+        self.class_weights: np.ndarray | None = None
         self._forms: dict[str, Structure] = {}  # by role
         self._input_count = 0
         self._masked: list[bool] = []  # by prediction: whether a mask hides some targets
@@ -120,11 +124,18 @@ class FirstData:
         return outputs_of(self._model, self._forms[names.LABELS], self._forms[names.PREDICTIONS])
 
     def _hides_targets(self, output):
+        # Positive weights of classes hide nothing.
+        weights = self.class_weights
+        is_hiding = self._has_weights and (weights is None or bool((weights <= 0).any()))
+        return is_hiding or self._is_masked(output)
+
+    def _is_masked(self, output):
         masked = self._masked if output.prediction is None else [self._masked[output.prediction]]
-        return self._has_weights or any(masked)
+        return any(masked)
 
     def _reduction_of(self, output):
-        is_weighted = self._hides_targets(output) and output.loss.reduction == "mean"
+        has_weights = self._has_weights or self._is_masked(output)
+        is_weighted = has_weights and output.loss.reduction == "mean"
         return "weighted_mean" if is_weighted else output.loss.reduction
 
     def _add_inputs(self, known, tensors, step):
@@ -165,6 +176,7 @@ class FirstData:
             last_activation(self._model, output.prediction),
             self._hides_targets(output),
             inputs,
+            self.class_weights,
         )
         self._losses.setdefault(output.prediction, MeasuredLoss()).add(
             output.loss.of_probabilities() if has_scores else output.loss,
@@ -172,6 +184,11 @@ class FirstData:
             step,
             are_targets_told,
         )
+
+
+def first_input_of(trace: StepTrace) -> dict[str, Any]:
+    """Returns the first input in a trace, by the name under which it is captured."""
+    return dict(list(_measured_in(trace, (names.INPUTS,)).items())[:1])
 
 
 def _measured_in(trace: StepTrace, roles: tuple[str, ...]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from smdebug.hook_options import HookOptions
 from smdebug.tensorflow.capture_sink import CaptureContext, CaptureSink, PlanView
 from smdebug.tensorflow.keras.activations import activation_patterns
 from smdebug.tensorflow.keras.adapter import KerasAdapter
-from smdebug.tensorflow.keras.facts import KerasFacts
+from smdebug.tensorflow.keras.facts import KerasFacts, weights_by_class
 from smdebug.tensorflow.keras.step_backend import HAS_TENSORFLOW
 from smdebug.tensorflow.keras.step_series import StepSeries
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
@@ -69,6 +69,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
     filling_methods: str = "include(pattern), add(variable) or add_keras_layer(layer)"
     # A hook that was unpickled has no adapters and does nothing.
     _keras: KerasAdapter | None = None
+    _facts: KerasFacts | None = None
     _foreign: Sequence[str] = ()  # sentences about layers that no recorded model has
     _tapes: "TapeAdapter | None" = None
 
@@ -255,8 +256,17 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
 
     def report_facts(self) -> None:
         """Reports what the training is made of, and measures its first data."""
-        if self._keras:
-            self._keras.report_facts(KerasFacts(self._first_session))
+        if not self._keras:
+            return
+        self._facts = KerasFacts(self._first_session)
+        self._keras.report_facts(self._facts)
+        if self._tapes:
+            self._tapes.report_facts(self._facts)
+
+    def note_class_weights(self, model: Any, class_weight: Any) -> None:
+        """Notes the `class_weight` of the coming `fit` of a model: weights by class, or None."""
+        if self._facts is not None:
+            self._facts.note_class_weights(model, weights_by_class(class_weight))
 
     # --- for the base classes ---
 

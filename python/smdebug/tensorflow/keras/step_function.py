@@ -10,6 +10,7 @@ after the lean one on the same batch, and its changes are undone (batch_replay.p
 A graph that cannot run twice has only one function, which always returns the captured tensors.
 """
 
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from smdebug._core import ModeKeys
@@ -44,6 +45,9 @@ class BatchObserver(Protocol):
 
     def wants_data(self, function: "StepFunction") -> bool:
         """Returns whether the coming batch, if it is saved, is measured."""
+
+    def losses_read(self, function: "StepFunction") -> AbstractContextManager[None]:
+        """Returns a context in which the losses of a step are read, if it is traced."""
 
     def step_traced(self, function: "StepFunction") -> None:
         """Notes that a step was traced, or has run as eager code."""
@@ -220,14 +224,15 @@ class StepFunction:
         if graph is not None:
             self._sink.offer_graph(graph)
         if not self._wants_trace():
-            result = step(data)
+            with self._observer.losses_read(self):
+                result = step(data)
             self._note_trace()
             self._sink.attempt(lambda: self._note_graph(graph), "after a trace")
             return self._join.join(result, replicas=self._replicas)
         LayerCalls.watch(self)
         trace = StepTrace(self._settings)
         self._sink.attempt(lambda: trace.step_begins(data), "before a step is traced")
-        with collecting(trace):
+        with collecting(trace), self._observer.losses_read(self):
             result = step(data)
         self._note_trace()
         passed_out = self._sink.attempt(

@@ -1,10 +1,14 @@
 """Steps of Keras on TensorFlow: graphs, unless Keras runs them as eager code (`run_eagerly`)."""
 
+import contextlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import tensorflow as tf
 
 from smdebug.tensorflow import tensors
+from smdebug.tensorflow.gradient_calls import GradientCalls
 from smdebug.tensorflow.keras.batch_replay import BatchReplay
 from smdebug.tensorflow.keras.replica_captures import ReplicaCaptures as ReplicaCaptures
 from smdebug.tensorflow.private_names import has_scores_behind
@@ -19,6 +23,12 @@ END_OF_DATA: tuple[type[Exception], ...] = (StopIteration, tf.errors.OutOfRangeE
 def graph() -> Any:
     """Returns the graph that is being built, or None in eager code."""
     return None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+
+
+def losses_reported(take: Callable[[Any], None]) -> AbstractContextManager[None]:
+    """Returns a context in which `take(loss)` is called for each loss of the graph that is being
+    built; eager code reports none."""
+    return contextlib.nullcontext() if tf.executing_eagerly() else GradientCalls(take)
 
 
 def make_replay(model: Any) -> BatchReplay:

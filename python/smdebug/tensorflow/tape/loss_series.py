@@ -12,6 +12,7 @@ from smdebug import _core
 from smdebug.log import get_logger
 from smdebug.tensorflow import names
 from smdebug.tensorflow.keras.late_numbers import LateNumbers
+from smdebug.tensorflow.tape.tape_facts import TapeFacts
 
 _logger = get_logger()
 
@@ -43,6 +44,7 @@ class LossSeries:
         # (slot, step, number) that a graph passed out, perhaps on a thread that may note nothing.
         self._passed_out: list[tuple[_core.ScalarSlot, Any, float]] = []
         self._is_off = False
+        self.facts: TapeFacts | None = None  # None: they need no values
 
     @property
     def is_on(self) -> bool:
@@ -86,7 +88,9 @@ class LossSeries:
         try:
             step = self._session.step
             if _is_on_host(loss):
-                slot.note_at(step, _number_in(loss.numpy()))
+                number = _number_in(loss.numpy())
+                slot.note_at(step, number)
+                self._tell(number, step)
                 return
             self._late.add([tf.reshape(loss, [])], lambda numbers: slot.note_at(step, numbers[0]))
             if self._late.are_many or self._session.is_capturing():
@@ -112,6 +116,11 @@ class LossSeries:
         self._session.bind_to_current_thread()
         for slot, step, number in passed_out:
             slot.note_at(step, number)
+            self._tell(number, step)
+
+    def _tell(self, number, step):
+        if self.facts is not None and self.facts.wants_values:
+            self.facts.note_value(number, step[0])
 
     def close(self) -> None:
         """Notes the numbers that are left. No further one is noted."""

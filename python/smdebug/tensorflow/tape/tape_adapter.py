@@ -15,6 +15,7 @@ from smdebug.array_values import NotTaken
 from smdebug.exceptions import SMDebugTypeError
 from smdebug.hook_arguments import name_hint, shown
 from smdebug.tensorflow.capture_sink import CaptureContext
+from smdebug.tensorflow.keras.facts import KerasFacts
 from smdebug.tensorflow.private_names import is_compilation_known, is_compiled
 from smdebug.tensorflow.replicas import are_replicas_known, current_replica, replica_copies
 from smdebug.tensorflow.tape import tapes
@@ -22,6 +23,7 @@ from smdebug.tensorflow.tape.compiled_steps import CompiledStep, CompiledSteps
 from smdebug.tensorflow.tape.function_lifetime import weakly
 from smdebug.tensorflow.tape.function_steps import FunctionStep, call_in_graph
 from smdebug.tensorflow.tape.loss_series import LossSeries
+from smdebug.tensorflow.tape.tape_facts import TapeFacts
 from smdebug.tensorflow.tape.tape_steps import EagerStep, TapeSteps
 from smdebug.tensorflow.user_values import is_reachable, is_symbolic, user_value
 
@@ -57,6 +59,7 @@ class TapeAdapter:
         self._is_counted_elsewhere = is_counted_elsewhere
         self._tapes = threading.local()
         self._steps = TapeSteps(context, is_counted_elsewhere)
+        self._facts: TapeFacts | None = None
         self._compiled_steps = CompiledSteps(self._steps)
         self._function_steps: weakref.WeakSet[FunctionStep] | None = weakref.WeakSet()
         if self._plan.has_rules:
@@ -76,6 +79,11 @@ class TapeAdapter:
     def note_losses(self, series: LossSeries) -> None:
         """Notes the losses of every step in `series`."""
         self._steps.note_losses(series)
+
+    def report_facts(self, facts: KerasFacts) -> None:
+        """Reports by `facts` what losses and variables the loops have."""
+        self._facts = TapeFacts(facts)
+        self._steps.report_facts(self._facts)
 
     # --- calls of a script ---
 
@@ -149,9 +157,13 @@ class TapeAdapter:
         outer = open_tapes[-1]() if open_tapes else None
         tape.smdebug_step = outer.smdebug_step if outer is not None else self._new_step()
         open_tapes.append(weakref.ref(tape))
+        if self._facts is not None and tape.smdebug_step is not None:
+            self._facts.tape_entered(tape)
 
     def tape_left(self, tape: Any) -> None:
         """Forgets `tape`."""
+        if self._facts is not None:
+            self._facts.tape_left(tape)
         self._tapes.open = [each for each in self._open_tapes() if each() not in (tape, None)]
 
     def gradients_taken(self, tape: Any, target: Any, sources: Any, gradients: Any) -> Any:
@@ -161,6 +173,8 @@ class TapeAdapter:
         step = tape.smdebug_step
         if step is None or not self._sink.is_recording:
             return gradients
+        if self._facts is not None:
+            self._facts.gradients_taken(tape, target, sources)
         with self._steps.isolate_errors():
             step.record(
                 self._steps.tensors.sorted_out(step.taken, target, sources, gradients, step.replica)

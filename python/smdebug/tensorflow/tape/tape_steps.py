@@ -17,6 +17,7 @@ from smdebug.tensorflow.capture_sink import CaptureContext, PlanView
 from smdebug.tensorflow.optimizers import optimizer_variables
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
 from smdebug.tensorflow.tape.loss_series import LossSeries
+from smdebug.tensorflow.tape.tape_facts import TapeFacts
 from smdebug.tensorflow.tape.tape_tensors import (
     KINDS,
     NUMBERS,
@@ -46,6 +47,7 @@ class TapeSteps:
         self._optimizers: list[Any] = []
         self._begun_in_graph = False
         self._ending: BaseException | None = None  # the exception that stopped a graph
+        self.facts: TapeFacts | None = None  # None: they are not reported
 
     def isolate_errors(self) -> isolate_errors:
         """See CaptureSink."""
@@ -62,6 +64,12 @@ class TapeSteps:
         if self.tensors.series is not None:
             self.tensors.series.close()
 
+    def report_facts(self, facts: TapeFacts) -> None:
+        """Reports `facts` in saved steps."""
+        self.facts = facts
+        if self.tensors.series is not None:
+            self.tensors.series.facts = facts
+
     # --- the beginning ---
 
     def begin(self, replica: int | None = None) -> bool:
@@ -73,7 +81,10 @@ class TapeSteps:
             if self.tensors.series is not None and not replica:
                 self.tensors.series.end_step()
             mode = self.plan.mode
-            return self._sink.begin_step(ModeKeys.TRAIN if mode is ModeKeys.GLOBAL else mode)
+            is_due = self._sink.begin_step(ModeKeys.TRAIN if mode is ModeKeys.GLOBAL else mode)
+            if is_due and self.facts is not None and not replica:
+                self.facts.end_step()
+            return is_due
         return False
 
     def begin_in_graph(self, replica: int | None = None) -> np.ndarray:
