@@ -29,7 +29,10 @@ RANGES = {
 }
 # Losses of differences, and of probabilities of one class against the other.
 ELEMENTWISE = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
-BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
+BINARY_OF_PROBABILITIES = "binary_cross_entropy"
+BINARY = (BINARY_OF_PROBABILITIES, "binary_cross_entropy_with_logits")
+# The values of rows that sum to 1, although the loss takes each number for itself.
+DISTRIBUTIONS = "distributions"
 
 
 @dataclass
@@ -39,7 +42,7 @@ class LossInput:
     shape: list[int]
     target_shape: list[int] | None = None
     activation: str = ""  # what computed it: "Softmax", "Linear", ...
-    values: str = ""  # "probabilities", "log_probabilities", "scores"
+    values: str = ""  # "probabilities", "distributions", "log_probabilities", "scores"
     ignored: float | None = None  # the share of labels that are ignored
     fractional: float | None = None  # the share of class labels that are no whole numbers
     padding: tuple[float, int | None] | None = None  # of counted_padding.py

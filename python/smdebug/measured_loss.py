@@ -23,7 +23,15 @@ from smdebug.array_summary import (
     share_outside,
 )
 from smdebug.counted_padding import counted_padding
-from smdebug.loss_summary import BINARY, ELEMENTWISE, RANGES, LossInput, LossSummary
+from smdebug.loss_summary import (
+    BINARY,
+    BINARY_OF_PROBABILITIES,
+    DISTRIBUTIONS,
+    ELEMENTWISE,
+    RANGES,
+    LossInput,
+    LossSummary,
+)
 from smdebug.revealing_features import revealing_features
 from smdebug.token_shift import token_shift
 
@@ -161,6 +169,11 @@ def _measure_targets(
         measured.target_range = float(samples.min()), float(samples.max())
     if bounds is not None:
         measured.outside = share_outside(samples, bounds)
+    if kind.function == BINARY_OF_PROBABILITIES and list(targets.shape) == list(given.shape):
+        rows = rows_of(given)
+        if rows.shape[1] > 1 and are_distributions(rows):
+            measured.values = DISTRIBUTIONS
+            measured.outside = max(measured.outside or 0.0, share_off_one(targets) or 0.0)
 
 
 def _labels_of(kind: LossKind, given: Any, targets: Any, activation: str) -> Any:

@@ -113,6 +113,21 @@ def test_rows_of_class_probabilities_that_do_not_sum_to_1_are_counted(off):
     assert one.function == "cross_entropy"
 
 
+def test_outputs_that_sum_to_1_are_told_from_those_of_each_class():
+    several = functional.one_hot(classes(), 4).float()
+    several[:6, 0] = 1  # two of these have no other class
+
+    def loss_of(activation, targets=several):
+        return lambda scores: functional.binary_cross_entropy(activation(scores), targets)
+
+    softmax = the_input(loss_of(lambda scores: scores.softmax(1)))
+    assert (softmax.values, softmax.outside) == ("distributions", pytest.approx(4 / 8))
+    sigmoid = the_input(loss_of(torch.sigmoid))
+    assert (sigmoid.values, sigmoid.outside) == ("probabilities", 0)
+    one_class = functional.one_hot(classes(), 4).float()
+    assert the_input(loss_of(lambda scores: scores.softmax(1), one_class)).outside == 0
+
+
 def test_log_probabilities_are_known_as_such():
     one = the_input(lambda p: functional.cross_entropy(p.log_softmax(1), classes()))
     assert (one.activation, one.values) == ("LogSoftmax", "log_probabilities")

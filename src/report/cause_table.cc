@@ -61,8 +61,9 @@ constexpr Kinds kWrongInput = {"do not sum to 1",
                                "linear layers without activations",
                                "a softmax over a single score",
                                "a divergence that outweighs"};
-constexpr Kinds kWrongValues = {"the same output for all samples",
-                                "targets that the model cannot give"};
+constexpr Kinds kAlikeOutputs = {"the same output for all samples"};
+constexpr Kinds kOutOfReach = {"targets that the model cannot give",
+                               "several classes per sample"};
 constexpr Kinds kUndefined = {"log of",          "division by 0",
                               "undefined power", "overflow of",
                               "mean of no",      "gradient of a root"};
@@ -162,7 +163,7 @@ constexpr Findings kLargeUpdateFindings = {{"WeightUpdateRatio", kTooLarge}};
 constexpr Effects kLargeUpdates = {"updates that are too large",
                                    kLargeUpdateFindings};
 
-constexpr Findings kSameOutputFindings = {{"LossInput", kWrongValues}};
+constexpr Findings kSameOutputFindings = {{"LossInput", kAlikeOutputs}};
 constexpr Effects kSameOutput = {"the same output for all samples",
                                  kSameOutputFindings};
 
@@ -227,8 +228,11 @@ constexpr Group kByNothingMoving = {&kStanding,   &kDead,    &kVanishing,
 constexpr Group kByOtherParameters = {&kReturning,  &kStanding,   &kDead,
                                       &kVanishing,  &kSameOutput, &kLowRate,
                                       &kPredictions};
-constexpr Group kByWrongValues = {&kStanding, &kAlike, &kResting,
-                                  &kPredictions};
+constexpr Group kByAlikeOutputs = {&kStanding, &kAlike, &kResting,
+                                   &kPredictions};
+// A last ReLU that should return negative numbers returns 0.
+constexpr Group kByTargetsOutOfReach = {&kStanding, &kDead, &kVanishing,
+                                        &kResting, &kPredictions};
 constexpr Group kByInitialization = {
     &kNotFinite, &kRising,       &kStanding,    &kDead,
     &kVanishing, &kLargeUpdates, &kSameOutput,  &kHighRate,
@@ -341,8 +345,11 @@ constexpr CauseRow kRows[] = {
      .finding = {"NormalizationTrouble", kFixedStatistics},
      .effects = kByEvaluationScale},
     {.stage = Stage::wiring,
-     .finding = {"LossInput", kWrongValues},
-     .effects = kByWrongValues},
+     .finding = {"LossInput", kAlikeOutputs},
+     .effects = kByAlikeOutputs},
+    {.stage = Stage::wiring,
+     .finding = {"LossInput", kOutOfReach},
+     .effects = kByTargetsOutOfReach},
 
     {.stage = Stage::initialization,
      .finding = {"AllZero"},

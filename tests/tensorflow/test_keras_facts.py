@@ -275,6 +275,16 @@ def test_several_classes_of_a_sample_do_not_sum_to_one(out_dir):
     assert the_input(out_dir, model, y).outside == pytest.approx(counts.mean(1).min())
 
 
+@pytest.mark.parametrize(("activation", "has_rows"), [("softmax", True), ("sigmoid", False)])
+def test_outputs_that_sum_to_one_are_told_from_those_of_each_class(out_dir, activation, has_rows):
+    y = np.maximum(one_hot(), np.float32([1, 0, 0]))
+    model = model_with(L.Dense(3, activation=activation), loss="binary_crossentropy")
+    given = the_input(out_dir, model, y)
+    counts = (y.sum(1) == 2)[: 10 * BATCH].reshape(10, BATCH)
+    assert given.values == ("distributions" if has_rows else "probabilities")
+    assert given.outside == pytest.approx(counts.mean(1).min() if has_rows else 0)
+
+
 def test_rows_of_zeros_in_sequences_may_be_padding(out_dir):
     y = np.stack([one_hot(), np.zeros((ROWS, 3), "float32")], 1)
     last = [L.Dense(6), L.Reshape((2, 3)), L.Softmax()]

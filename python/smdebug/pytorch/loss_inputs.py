@@ -27,6 +27,8 @@ from smdebug.hook_arguments import encodable
 from smdebug.log import get_logger
 from smdebug.loss_summary import (
     BINARY,
+    BINARY_OF_PROBABILITIES,
+    DISTRIBUTIONS,
     ELEMENTWISE,
     MEASURED_STEPS,
     RANGES,
@@ -343,10 +345,14 @@ def _rows_off(step: int, given: Any = None, target: Any = None) -> tuple[int, fl
         return None
     if given.shape != target.shape or not target.is_floating_point():
         return None
+    return (step, _share_off_one(target)) if target.numel() else None
+
+
+def _share_off_one(target: torch.Tensor) -> float:
+    """The share of the rows of classes that do not sum to 1."""
     with torch.no_grad():
         sums = _rows_of_classes(target).sum(1)
-        off = ((sums - 1).abs() > ROUNDING).float()
-    return (step, off.mean().item()) if off.numel() else None
+        return ((sums - 1).abs() > ROUNDING).float().mean().item()
 
 
 # --- the graph ---
@@ -581,6 +587,10 @@ def _of_values(
             bounds = RANGES["Sigmoid"] if kind in BINARY else RANGES.get(activation)
             if bounds is not None:
                 measured.outside = _share_outside(labels, bounds)
+        is_of_rows = given.dim() > 1 and given.shape[1] > 1 and given.shape == target.shape
+        if kind == BINARY_OF_PROBABILITIES and is_of_rows and _sum_to_one(_rows_of_classes(given)):
+            measured.values = DISTRIBUTIONS
+            measured.outside = max(measured.outside or 0.0, _share_off_one(target))
     measured.are_outputs_equal = is_whole and _are_equal(rows, labels)
     return measured
 

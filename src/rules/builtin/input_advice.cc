@@ -159,6 +159,11 @@ const Advice kInputAdvice[] = {
               "input reaches the output",
      .advice = "use ReLU, normalization or skip connections between the "
                "layers, or fewer layers"},
+    {.when = "several classes per sample behind a softmax",
+     .cause = "a softmax at the end of a model whose samples may have several "
+              "classes, or none: its outputs sum to 1, so that each class "
+              "takes from the others",
+     .advice = "end the model with sigmoid, one output per class"},
     // Those of operations that make a loss not finite, see OperationFacts.
     {.when = "log of 0",
      .cause = "a probability that has become 0, in a loss that takes its "

@@ -173,6 +173,7 @@ std::optional<InputFault> find_input_fault(const LossInputFacts& input,
     return InputFault::class_ignored;
   }
   if (input.outside && *input.outside >= kLeastOutside) {
+    if (input.values == "distributions") return InputFault::several_classes;
     if (input.function == "cross_entropy" ||
         input.function == "categorical_cross_entropy") {
       return InputFault::no_distributions;
@@ -269,6 +270,11 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
       return fmt::format(
           "is given targets of which {:.0f} % or more of the rows do not sum "
           "to 1",
+          *input.outside * 100);
+    case InputFault::several_classes:
+      return fmt::format(
+          "is given outputs that sum to 1, and targets of which {:.0f} % or "
+          "more of the rows do not",
           *input.outside * 100);
     case InputFault::batch_softmax:
       return fmt::format("is given the {} along dimension 0 of {}",

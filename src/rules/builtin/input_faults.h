@@ -38,11 +38,12 @@ enum class InputFault {
   weights_follow_counts,
   divergence_outweighs,
   saturated_outputs,
+  several_classes,
 };
 
 // The causes and what to try: in the order of `InputFault`, then those of
 // operations that make a loss not finite.
-extern const Advice kInputAdvice[33];
+extern const Advice kInputAdvice[34];
 
 const Advice& advice_on(InputFault fault);
 // Null for a kind that this version does not know.

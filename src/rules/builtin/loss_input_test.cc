@@ -403,6 +403,22 @@ TEST(LossInput, PutsAFaultBeforePaddingThatCounts) {
   EXPECT_EQ(rule.verdict().kind, "the same output for all samples");
 }
 
+TEST(LossInput, FindsASoftmaxForSamplesWithSeveralClasses) {
+  LossInputFacts input =
+      given_to("binary_cross_entropy", "Softmax", "distributions");
+  input.steps = 10;
+  input.outside = 0.7;
+  RuleHarness rule("LossInput");
+  EXPECT_EQ(fires_with(rule, input), 4);
+  EXPECT_EQ(rule.verdict().kind, "several classes per sample behind a softmax");
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("is given outputs that sum to 1, and targets of which "
+                        "70 % or more of the rows do not, in each of 10"));
+  EXPECT_THAT(rule.verdict().advice, HasSubstr("sigmoid"));
+  input.outside = 0;
+  EXPECT_FALSE(fires(input));
+}
+
 TEST(LossInput, BlamesManySaturatingLayersForEqualOutputs) {
   LossInputFacts input = cross_entropy();
   input.steps = input.equal_outputs = 10;
