@@ -58,7 +58,9 @@ struct OptimizerGroupFacts {
   std::uint64_t parameters = 0;
   std::uint64_t foreign_parameters = 0;  // of them, of no recorded model
   // "learning_rate", "weight_decay", "momentum", ...: the settings that the
-  // group has.
+  // group has. "rescale_grad": by what an update of MXNet multiplies the
+  // gradients; "earlier_rounds": of a model of XGBoost whose training
+  // continues.
   Settings settings;
 
   friend bool operator==(const OptimizerGroupFacts&,
@@ -147,7 +149,8 @@ struct LossInputFacts {
   // The operation that computed it: "Softmax", "Sigmoid", "Relu"; "Linear" for
   // any matrix product or convolution.
   std::string activation;
-  // The kind of its elements: "probabilities", "log_probabilities",
+  // The kind of its elements: "probabilities", "distributions" (in rows that
+  // sum to 1, of a loss that judges each by itself), "log_probabilities",
   // "scores" (neither), "log_probabilities_of_batch", whose sum over the
   // samples, not over the classes, is 1, or "log_probabilities_of_others", with
   // a sum of 1 over some other dimension.
@@ -202,7 +205,9 @@ struct LossInputFacts {
 
 struct LossFacts {
   std::string tensor;  // "CrossEntropyLoss_output_0"
-  std::string kind;    // "CrossEntropyLoss"; of a function "cross_entropy"
+  // "CrossEntropyLoss"; of a function "cross_entropy", of a function of the
+  // script under XGBoost "custom objective".
+  std::string kind;
   // "mean", "weighted_mean" (Keras), "half_mean" (L2Loss of MXNet),
   // "scaled_mean" (by another factor), "sum", "scaled_sum" (times a factor, or
   // with other terms), "none"; empty: unknown.
@@ -272,7 +277,9 @@ struct LoopFacts {
   // enabled. None: no pass over any data loader was seen.
   std::optional<std::uint64_t> data_passes = {};
   // The kinds of the layers that a model calls although they are no part of it,
-  // and whose trainable parameters no optimizer holds: "Linear".
+  // and whose trainable parameters no optimizer holds: "Linear". Of a loop with
+  // a tape of TensorFlow, the names of the layers whose variables were listed
+  // before they were made.
   std::vector<std::string> layers_outside = {};
   // The backward passes whose gradients each update adds up, if there are
   // several and no loss is divided by a number. None: unknown, or they differ.
