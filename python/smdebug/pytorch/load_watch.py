@@ -1,7 +1,7 @@
 """`LoadWatch`: observes calls of `load_state_dict()` that find no parameter of the model.
 
-`torch.nn.Module.load_state_dict` is replaced as long as the script has not begun its last run. With
-strict=False, such a call raises nothing, and the model keeps its initial values.
+`torch.nn.Module.load_state_dict` is replaced from the start of the script until its last run ends.
+With strict=False, such a call raises nothing, and the model keeps its initial values.
 """
 
 from __future__ import annotations
