@@ -56,6 +56,8 @@ def _of_deviations(it):
         (lambda it: it.cross_entropy("mean") + it.divergence().sum(), SAMPLES * ELEMENTS),
         (lambda it: it.cross_entropy("mean") + it.divergence().sum(1).mean(), ELEMENTS),
         (lambda it: it.cross_entropy("mean") + it.divergence().mean(), ELEMENTS / LATENT),
+        (lambda it: it.cross_entropy("none").mean(-1).sum() + it.divergence().sum(), ELEMENTS),
+        (lambda it: it.cross_entropy("none").mean((0, 1)) + it.divergence().sum(1).mean(0), 48),
         (lambda it: it.cross_entropy("mean") + 1e-3 * it.divergence().sum(1).mean(), 0.048),
         (lambda it: it.cross_entropy("none").sum(1).mean() + 4 * it.divergence().sum(1).mean(), 4),
         (lambda it: it.cross_entropy("mean") + _of_torch(it).sum(-1).mean(), ELEMENTS),

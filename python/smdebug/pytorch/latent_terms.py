@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from smdebug.pytorch.private_names import node_name, saved_tensor
+from smdebug.pytorch.private_names import node_name, saved_tensor, signed
 
 _MOST_NODES = 200
 # A result of a node: (the node, the number of the result).
@@ -103,9 +103,7 @@ def _averaged(node: Any) -> int:
     dims = getattr(node, "_saved_dim", None)
     if sizes is None or not dims:
         return max(1, int(node._saved_self_sym_numel))
-    # torch returns negative dimensions without their sign.
-    dims = [dim if dim < len(sizes) else dim - (1 << 64) for dim in dims]
-    return max(1, math.prod(int(sizes[dim]) for dim in dims))
+    return max(1, math.prod(int(sizes[signed(dim)]) for dim in dims))
 
 
 def _divergence(result: _Result, terms: dict[_Result, float]) -> float:
