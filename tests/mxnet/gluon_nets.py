@@ -15,9 +15,9 @@ def stack(activation, depth, width, outputs, prefix=None):
     return net
 
 
-def train_step(net, loss, trainer, x, y):
-    """One update on a batch, NDArrays."""
+def train_step(net, loss, trainer, x, y, *, averages=True):
+    """One update on a batch, NDArrays, by the mean of its gradients or by their sum."""
     with autograd.record():
         value = loss(net(x), y)
     value.backward()
-    trainer.step(len(x))
+    trainer.step(len(x) if averages else 1)

@@ -10,6 +10,7 @@ that tells it where a training may have it on purpose.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 
 import recipes
@@ -164,6 +165,23 @@ def _clips_scaled(training):
     training.clips_scaled = True
 
 
+def _clips_to_nothing(training):
+    training.make_optimizer = recipes.plain_sgd
+    training.lr = 0.05
+    training.clips_to = 1e-3
+
+
+def _sums_the_loss(training):
+    training.make_optimizer = recipes.plain_sgd
+    training.lr = 0.05
+    kind = nn.CrossEntropyLoss if training.task.classes else nn.MSELoss
+    training.loss = kind(reduction="sum")
+
+
+def _counts_padding(training):
+    training.loss = nn.CrossEntropyLoss()
+
+
 class RootOfMasked(nn.Module):
     """The gradient of the root is infinite where the mask is 0, and their product is NaN."""
 
@@ -177,7 +195,8 @@ def _roots(training):
 
 def _softmax(training):
     make = training.make_model
-    training.make_model = lambda it: nn.Sequential(make(it), nn.Softmax(-1))
+    # Twins know the model by the name of the function.
+    training.make_model = functools.wraps(make)(lambda it: nn.Sequential(make(it), nn.Softmax(-1)))
 
 
 def _flat_targets(training):
@@ -445,6 +464,12 @@ FAULTS = (
         ("ClassImbalance", "Confusion", "NoGeneralization"),
         ("perceptron", "convolutions", "transformer"),
         _shuffled_labels,
+        named_by=(
+            "ClassImbalance",
+            "Confusion",
+            "LossNotDecreasing: at a usual learning rate",
+            "NoGeneralization",
+        ),
         hinted_by=("LossNotDecreasing: the loss does not fall",),
     ),
     Fault(
@@ -537,6 +562,32 @@ FAULTS = (
         ("scaled", "scaled_convolutions"),
         _clips_scaled,
         named_by=("MixedPrecision: clipped",),
+    ),
+    Fault(
+        "gradients clipped to almost nothing",
+        "gradients are clipped to a norm of 0.001, as if it were a learning rate",
+        ("LearningRate",),
+        ("perceptron", "plain_convolutions", "regression"),
+        _clips_to_nothing,
+        named_by=("LearningRate: a clipping",),
+        hinted_by=(*NAMES_LOW_RATE, *HINTS_AT_RATE),
+    ),
+    Fault(
+        "summed loss",
+        "a loss with reduction='sum', for a learning rate that is meant for a mean",
+        ("LearningRate", "LossNotDecreasing", "WeightUpdateRatio"),
+        ("perceptron", "convolutions", "regression"),
+        _sums_the_loss,
+        named_by=("LearningRate: for a loss that is a sum",),
+        hinted_by=(*NAMES_HIGH_RATE, *HINTS_AT_HIGH_RATE),
+    ),
+    Fault(
+        "padding in the loss",
+        "a loss without ignore_index: half of what it averages is padding",
+        ("LossInput",),
+        ("tagger",),
+        _counts_padding,
+        named_by=("LossInput: targets that are padding",),
     ),
     Fault(
         "scaler at its floor",

@@ -40,7 +40,10 @@ def _as_keras_has_it(array):
 
 def _model(case, data):
     inputs = keras.Input(data["train_x"].shape[1:], dtype=data["train_x"].dtype.name)
-    return keras.Model(inputs, MODELS[case["model"]](case, inputs))
+    outputs = MODELS[case["model"]](case, inputs)
+    if case.get("softmax"):
+        outputs = layers.Softmax()(outputs)
+    return keras.Model(inputs, outputs)
 
 
 def _stack(case, x):
@@ -129,9 +132,10 @@ def _optimizer(case):
 def _loss(case):
     if case.get("loss") == "log_of_shares":
         return _log_of_shares
+    reduction = case.get("reduction", "sum_over_batch_size")
     if case["classes"]:
-        return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    return keras.losses.MeanSquaredError()
+        return keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction=reduction)
+    return keras.losses.MeanSquaredError(reduction=reduction)
 
 
 def _fit(model, case, data):

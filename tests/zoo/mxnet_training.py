@@ -81,6 +81,9 @@ def _spoil(net, case):
     if case.get("freeze"):
         for parameter in weighted[0].collect_params().values():
             parameter.grad_req = "null"
+    if case.get("softmax"):
+        with net.name_scope():
+            net.add(nn.HybridLambda("softmax"))
 
 
 # --- the training ---
@@ -98,7 +101,18 @@ def _trainer(net, case):
         "adam": ("adam", {}),
         "adamw": ("adam", {}),  # Gluon has no AdamW
     }[case["optimizer"]]
-    return gluon.Trainer(net.collect_params(), name, options | more)
+    return gluon.Trainer(_learned(net, case), name, options | more)
+
+
+def _learned(net, case):
+    """The parameters that the trainer gets: without those of a layer in the middle if it forgets
+    them."""
+    parameters = list(net.collect_params().values())
+    if case.get("forgets"):
+        weights = [each for each in parameters if len(each.shape) > 1]
+        forgotten = weights[len(weights) // 2].name.rpartition("_")[0]
+        parameters = [each for each in parameters if each.name.rpartition("_")[0] != forgotten]
+    return parameters
 
 
 def _fit(net, case, data):
@@ -107,7 +121,7 @@ def _fit(net, case, data):
     trainer = _trainer(net, case)
     for step, rows in enumerate(_batches(case, len(data["train_x"]))):
         x, y = (mx.nd.array(data[name][rows]) for name in ("train_x", "train_y"))
-        train_step(net, loss, trainer, x, y)
+        train_step(net, loss, trainer, x, y, averages=case.get("averages", True))
         if (step + 1) % case["evaluate_every"] == 0:
             _evaluate(net, loss, data)
 

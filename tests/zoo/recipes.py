@@ -101,6 +101,20 @@ class TextModel(nn.Module):
         return self.head(self.activation(self.body(mean)))
 
 
+class Tagger(nn.Module):
+    """A GRU over embedded words, and a score of each class for each word: (batch, classes,
+    words)."""
+
+    def __init__(self, training):
+        super().__init__()
+        self.embedding = nn.Embedding(60, training.width, padding_idx=0)
+        self.gru = nn.GRU(training.width, training.width, batch_first=True)
+        self.head = nn.Linear(training.width, training.task.outputs)
+
+    def forward(self, words):
+        return self.head(self.gru(self.embedding(words))[0]).transpose(1, 2)
+
+
 class Attention(nn.Module):
     """One head with its own projections. The bias of the keys has no gradient by construction, and
     masked positions are -inf before the softmax."""
@@ -260,6 +274,21 @@ def text(half, seed):
     )
 
 
+def tagger(half, seed):
+    """Tags the words of padded texts; the loss ignores the padding."""
+    task = tasks.tagged_documents(seed)
+    ignores_padding = nn.CrossEntropyLoss(ignore_index=0)
+    if half == TUNE:
+        return Training(
+            task, Tagger, seed, width=32, lr=0.01, make_optimizer=adam, loss=ignores_padding,
+            goal=0.5,
+        )  # fmt: skip
+    return Training(
+        task, Tagger, seed, width=48, lr=0.01, batch=64, make_optimizer=adamw, steps=250,
+        loss=ignores_padding, goal=0.5,
+    )  # fmt: skip
+
+
 def transformer(half, seed):
     if half == TUNE:
         return Training(
@@ -391,6 +420,7 @@ RECIPES = {
         plain_convolutions,
         regression,
         text,
+        tagger,
         transformer,
         recurrent,
         autoencoder,

@@ -10,6 +10,7 @@ import functools
 import numpy as np
 import torch
 from sklearn import datasets
+from torch import nn
 
 
 @dataclasses.dataclass
@@ -94,6 +95,18 @@ def documents(seed):
         length = random.integers(8, 25)
         text[:length] = 1 + random.choice(59, length, p=words[subject])
     return _split(texts, subjects, seed)
+
+
+def tagged_documents(seed):
+    """The same texts with a tag for each word, 1 to 4, which depends on it and on the word before
+    it; the tag of padding is 0."""
+    task = documents(seed)
+    for part in ("train", "test"):
+        words = getattr(task, f"{part}_x")
+        before = nn.functional.pad(words, (1, 0))[:, :-1]
+        setattr(task, f"{part}_y", (1 + (words + before) % 4) * (words > 0))
+    task.classes = task.outputs = 5
+    return task
 
 
 @functools.cache

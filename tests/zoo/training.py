@@ -71,7 +71,7 @@ def run(training):
     loss = training.loss or (nn.CrossEntropyLoss() if training.task.classes else nn.MSELoss())
     _Loop(training, model, loss).run()
     recording.end()
-    return _quality(model, training.task)
+    return _quality(model, training.task, getattr(loss, "ignore_index", None))
 
 
 def learned(training, quality):
@@ -174,10 +174,11 @@ def batches(training):
 
 
 @torch.no_grad()
-def _quality(model, task):
+def _quality(model, task, ignored_label):
     model.eval()
     answers = model(task.test_x)
     if task.classes:
-        return (answers.argmax(1) == task.test_y).float().mean().item()
+        counts = task.test_y != ignored_label
+        return (answers.argmax(1) == task.test_y)[counts].float().mean().item()
     spread = (task.test_y - task.test_y.mean(0)).square().mean()
     return 1 - ((answers - task.test_y).square().mean() / spread).item()
