@@ -9,7 +9,7 @@ import torch
 
 from smdebug.pytorch.private_names import node_name
 
-_UPDATES = 5  # that must agree
+_ENOUGH_UPDATES, _WATCHED_UPDATES = 3, 5  # the updates that must agree
 _DIVISIONS = ("Div", "Mul")
 
 
@@ -40,8 +40,7 @@ class SummedPasses:
         self._counts.append(self._passes)
         self._passes = 0
         is_same = self._optimizer() is optimizer and len(set(self._counts)) == 1
-        self._is_on = is_same and len(self._counts) < _UPDATES
-        if not is_same or len(self._counts) < _UPDATES or self._counts[0] < 2:
-            return False
-        self.count = self._counts[0]
-        return True
+        self._is_on = is_same and len(self._counts) < _WATCHED_UPDATES
+        is_known = is_same and len(self._counts) >= _ENOUGH_UPDATES and self._counts[0] > 1
+        before, self.count = self.count, self._counts[0] if is_known else None
+        return self.count != before

@@ -63,6 +63,7 @@ RunFacts facts_of(const Case& training) {
                                 0,
                                 {{"momentum", training.momentum},
                                  {"weight_decay", training.weight_decay}}}}});
+  facts.optimizers[0].groups[0].settings["learning_rate"] = training.rate(0);
   if (training.classes > 0) {
     LossFacts& loss = facts.losses.emplace_back();
     loss.reduction = "mean";
@@ -73,7 +74,6 @@ RunFacts facts_of(const Case& training) {
     LossFacts& loss = facts.losses.emplace_back();
     loss.reduction = "sum";
     loss.input.emplace().shape = {training.summed, 10};
-    facts.optimizers[0].groups[0].settings["learning_rate"] = training.rate(0);
   }
   facts.loop.gradient_norm_limit = training.norm_limit;
   facts.loop.gradient_value_limit = training.value_limit;
@@ -284,6 +284,39 @@ TEST(LearningRate, BlamesGradientsThatAreSummedForLargeUpdates) {
                         "update moved the weights by 9.9 times"));
   EXPECT_THAT(rule.verdict().advice,
               testing::StartsWith("divide each loss by the number"));
+}
+
+// The gradients of 8 backward passes: 0.1 is as large as 0.8 for a mean.
+Case accumulated(ByStep loss) {
+  return {.optimizer = "SGD",
+          .gradient = 0.1,
+          .rate = [](Step) { return 0.1; },
+          .loss = std::move(loss),
+          .summed_passes = 8};
+}
+
+TEST(LearningRate, FindsGradientsThatAreSummedIfTheLossDoesNotFall) {
+  RuleHarness rule("LearningRate");
+  ASSERT_EQ(fires(rule, accumulated([](Step) { return 2.3; })), 50);
+  EXPECT_EQ(rule.verdict().kind,
+            "updates that are too large for gradients that are summed");
+  EXPECT_EQ(rule.verdict().message,
+            "loss_output_0: each update sums the gradients of 8 backward "
+            "passes, so that the learning rate 0.1 of SGD is as large as 0.8 "
+            "would be with a mean: the loss began at 2.3 and is 2.3 after 41 "
+            "steps");
+  EXPECT_EQ(rule.verdict().evidence.front().quantity,
+            "learning rate times backward passes");
+}
+
+TEST(LearningRate, PassesGradientsThatAreSummedIfTheLossFallsOrTheRateFits) {
+  EXPECT_EQ(fires(accumulated([](Step step) {
+              return 2.3 * std::exp(-0.01 * double(step));
+            })),
+            -1);
+  Case fitting = accumulated([](Step) { return 2.3; });
+  fitting.rate = [](Step) { return 1e-2; };
+  EXPECT_EQ(fires(fitting), -1);
 }
 
 // A bfloat16 has 8 significant bits, so it rounds away less than 1/512.

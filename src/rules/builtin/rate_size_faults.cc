@@ -162,34 +162,50 @@ void set_ratio(Finding& finding, const UpdateHistory& history,
                    "<", thresholds.small_ratio);
 }
 
-// A loss that is a sum over the samples, under an SGD whose learning rate is
-// far too high for it.
+// Gradients that are a sum, over the samples or over backward passes, under an
+// SGD whose learning rate is far too high for them.
 struct Sum {
-  std::int64_t samples = 0;
+  RateFault fault = RateFault::summed;
+  std::uint64_t terms = 0;
   double rate = 0, usual = 0;
 
-  double rate_of_mean() const { return rate * static_cast<double>(samples); }
+  double rate_of_mean() const { return rate * static_cast<double>(terms); }
 };
 
-// None for another loss or optimizer, and if a clipping limits the updates.
-std::optional<Sum> sum_of(const RunFacts& facts) {
-  if (facts.losses.size() != 1 || facts.optimizers.size() != 1 ||
-      clips(facts.loop)) {
-    return std::nullopt;
-  }
+// The samples that a loss adds up; 0 if it takes their mean or is not known.
+std::uint64_t summed_samples(const RunFacts& facts) {
+  if (facts.losses.size() != 1) return 0;
   const LossFacts& loss = facts.losses.front();
-  const OptimizerFacts& optimizer = facts.optimizers.front();
-  if (loss.reduction != "sum" || !loss.input || loss.input->shape.empty() ||
-      optimizer.kind != "SGD" || optimizer.groups.empty()) {
-    return std::nullopt;
+  if (loss.reduction != "sum" || !loss.input || loss.input->shape.empty()) {
+    return 0;
   }
+  return static_cast<std::uint64_t>(loss.input->shape.front());
+}
+
+// None for another optimizer, and if a clipping limits the updates.
+std::optional<Sum> sum_of(const RunFacts& facts) {
+  if (facts.optimizers.size() != 1 || clips(facts.loop)) return std::nullopt;
+  const OptimizerFacts& optimizer = facts.optimizers.front();
+  if (optimizer.kind != "SGD" || optimizer.groups.empty()) return std::nullopt;
   const Settings& settings = optimizer.groups.front().settings;
   const double momentum = setting(settings, "momentum").value_or(0);
-  const Sum sum = {loss.input->shape.front(),
-                   setting(settings, "learning_rate").value_or(0),
-                   usual_rate({"SGD", 0, momentum}).value_or(0)};
+  Sum sum = {.terms = summed_samples(facts),
+             .rate = setting(settings, "learning_rate").value_or(0),
+             .usual = usual_rate({"SGD", 0, momentum}).value_or(0)};
+  if (sum.terms <= 1) {
+    sum.fault = RateFault::accumulated;
+    sum.terms = facts.loop.summed_passes.value_or(0);
+  }
   const bool is_high = sum.rate_of_mean() > kHighMultiple * sum.usual;
-  return sum.samples > 1 && is_high ? std::optional(sum) : std::nullopt;
+  return sum.terms > 1 && is_high ? std::optional(sum) : std::nullopt;
+}
+
+std::string sum_text(const Sum& sum) {
+  if (sum.fault == RateFault::summed) {
+    return fmt::format("the loss is a sum over {} samples", sum.terms);
+  }
+  return fmt::format("each update sums the gradients of {} backward passes",
+                     sum.terms);
 }
 
 // The share of a weight below which an update is lost, if all weights that an
@@ -353,7 +369,7 @@ RateVerdict judge_weight_decay(const UpdateHistory& history) {
   return {true, finding};
 }
 
-// A mean over the samples would divide the updates of SGD by their number.
+// A mean would divide the updates of SGD by the number of terms.
 RateVerdict judge_sum(const UpdateHistory& history) {
   const Losses losses = history.losses();
   const auto sum = history.facts() ? sum_of(*history.facts()) : std::nullopt;
@@ -371,18 +387,18 @@ RateVerdict judge_sum(const UpdateHistory& history) {
   }
   Finding finding;
   finding.message = fmt::format(
-      "{}: the loss is a sum over {}, so that the learning rate {:.4g} of SGD "
-      "is as large as {:.4g} would be with a mean: the loss began at {:.4g} "
-      "and {}",
-      loss_text(history),
-      count_text(static_cast<std::size_t>(sum->samples), "sample"), sum->rate,
-      sum->rate_of_mean(), first,
+      "{}: {}, so that the learning rate {:.4g} of SGD is as large as {:.4g} "
+      "would be with a mean: the loss began at {:.4g} and {}",
+      loss_text(history), sum_text(*sum), sum->rate, sum->rate_of_mean(), first,
       is_finite
           ? fmt::format("is {:.4g} after {} steps", course.now, losses.size())
           : fmt::format("is not finite at step {}", diverged->step.global));
-  add_rate_evidence(finding, RateFault::summed, history, history.step());
-  set_rate_numbers(finding, "learning rate times samples", sum->rate_of_mean(),
-                   ">", kHighMultiple * sum->usual);
+  add_rate_evidence(finding, sum->fault, history, history.step());
+  set_rate_numbers(finding,
+                   sum->fault == RateFault::summed
+                       ? "learning rate times samples"
+                       : "learning rate times backward passes",
+                   sum->rate_of_mean(), ">", kHighMultiple * sum->usual);
   return {true, finding};
 }
 
