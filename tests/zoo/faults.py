@@ -178,6 +178,38 @@ def _sums_the_loss(training):
     training.loss = kind(reduction="sum")
 
 
+def _sums_of_passes(training):
+    training.make_optimizer = recipes.plain_sgd
+    training.lr = 0.1
+    training.update_every = 24
+    training.accumulates = True
+
+
+def _all_in_bfloat16(training):
+    training.make_optimizer = recipes.plain_sgd
+    training.lr = 1e-4
+    training.on_model.append(lambda model: model.to(torch.bfloat16))
+    for name in ("train_x", "test_x"):
+        setattr(training.task, name, getattr(training.task, name).to(torch.bfloat16))
+
+
+def _drops_most(training):
+    def drop(model):
+        for module in model.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.9
+
+    training.on_model.append(drop)
+
+
+def _loads_other_names(training):
+    def load(model):
+        weights = {f"module.{name}": value for name, value in model.state_dict().items()}
+        model.load_state_dict(weights, strict=False)
+
+    training.on_model.append(load)
+
+
 def _counts_padding(training):
     training.loss = nn.CrossEntropyLoss()
 
@@ -580,6 +612,41 @@ FAULTS = (
         _sums_the_loss,
         named_by=("LearningRate: for a loss that is a sum",),
         hinted_by=(*NAMES_HIGH_RATE, *HINTS_AT_HIGH_RATE),
+    ),
+    Fault(
+        "sum of batches",
+        "gradients of 24 batches add up for an update, and the loss is not divided by 24",
+        ("LearningRate",),
+        ("perceptron", "plain_convolutions", "regression"),
+        _sums_of_passes,
+        named_by=("LearningRate: for gradients that are summed",),
+        hinted_by=(*NAMES_HIGH_RATE, *HINTS_AT_HIGH_RATE),
+    ),
+    Fault(
+        "weights in bfloat16",
+        "weights without a float32 copy, and updates smaller than half of their last bit",
+        ("LearningRate",),
+        ("perceptron", "tanh_perceptron", "plain_convolutions"),
+        _all_in_bfloat16,
+        named_by=("LearningRate: that the weights round away",),
+        hinted_by=(*NAMES_LOW_RATE, *HINTS_AT_RATE),
+    ),
+    Fault(
+        "dropout of most units",
+        "dropout with the share to keep where it expects the share to drop",
+        ("LossNotDecreasing",),
+        ("dropout",),
+        _drops_most,
+        named_by=("LossNotDecreasing: dropout",),
+        hinted_by=HINTS_AT_RATE,
+    ),
+    Fault(
+        "weights of other names",
+        "load_state_dict(strict=False) with the names of another wrapper loads nothing",
+        ("ParametersNotTrained",),
+        ("perceptron", "transformer"),
+        _loads_other_names,
+        named_by=("ParametersNotTrained: were not loaded",),
     ),
     Fault(
         "padding in the loss",

@@ -24,7 +24,8 @@ class Training:
     the test set. `make_schedule(optimizer, training)` makes the schedule of the learning rate; it
     steps every `schedule_every` updates. `autocast` is a narrow dtype, in which gradients are
     scaled if `has_scaler`, and clipped to the norm `clips_to` after they are unscaled, or before
-    it if `clips_scaled`. Without `evaluates`, the model stays in training mode during evaluations.
+    it if `clips_scaled`. Gradients are cleared before each batch, or after each update if it
+    `accumulates`. Without `evaluates`, the model stays in training mode during evaluations.
     """
 
     task: Task
@@ -46,6 +47,7 @@ class Training:
     loss: nn.Module | None = None
     clears_gradients: bool = True
     update_every: int = 1
+    accumulates: bool = False
     returns_to_training: bool = True
     on_model: list[Callable[[nn.Module], None]] = dataclasses.field(default_factory=list)
     learns: Callable[[str], bool] = lambda name: True
@@ -109,19 +111,21 @@ class _Loop:
         of_training = self.training.batches or (lambda: batches(self.training))
         self.model.train()
         for step, batch in enumerate(of_training()):
-            self._train(batch, is_updated=(step + 1) % self.training.update_every == 0)
+            self._train(step, batch)
             if self.schedule and (step + 1) % self.training.schedule_every == 0:
                 self.schedule.step()
             if (step + 1) % self.training.evaluate_every == 0:
                 self._evaluate()
 
-    def _train(self, batch, is_updated):
+    def _train(self, step, batch):
         task = self.training.task
+        every = self.training.update_every
         if self.training.returns_to_training:
             self.model.train()
         if self.training.renews_optimizer:
             self.optimizer = self.training.make_optimizer(self.learned, self.training.lr)
-        if self.training.clears_gradients:
+        is_first_of_update = step % every == 0 or not self.training.accumulates
+        if self.training.clears_gradients and is_first_of_update:
             self.optimizer.zero_grad()
         with self._precision():
             loss = self.loss(self.model(task.train_x[batch]), task.train_y[batch])
@@ -129,7 +133,7 @@ class _Loop:
             self._scaled_update(loss)
             return
         loss.backward()
-        if is_updated:
+        if (step + 1) % every == 0:
             self._clip()
             self.optimizer.step()
 

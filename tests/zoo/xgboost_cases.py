@@ -152,6 +152,17 @@ def _eta(value):
     return spoil
 
 
+def _without_splits(training):
+    training.params["gamma"] = 1e6
+    training.early_stopping_rounds = None
+
+
+def _regression(training):
+    training.params["objective"] = "reg:squarederror"
+    del training.params["num_class"]
+    training.classes = 0
+
+
 FAULTS = (
     Fault(
         "feature that is the label",
@@ -203,8 +214,31 @@ FAULTS = (
         ("cancer_trees", "wine_trees", "diabetes_trees"),
         _eta(4.0),
     ),
+    Fault(
+        "learning rate of trees too low",
+        "each round changes the predictions by almost nothing",
+        ("LossNotDecreasing",),
+        ("cancer_trees", "wine_trees", "diabetes_trees"),
+        _eta(1e-5),
+        named_by=("LossNotDecreasing: of trees hardly falls",),
+    ),
+    Fault(
+        "trees without splits",
+        "a split must reduce the loss by a million, so each tree is a single leaf",
+        ("LossNotDecreasing",),
+        ("cancer_trees", "wine_trees", "diabetes_trees"),
+        _without_splits,
+        named_by=("LossNotDecreasing: of trees",),
+    ),
+    Fault(
+        "regression of classes",
+        "a squared error for labels that are ten classes",
+        ("LabelsAndInputs",),
+        ("digit_trees",),
+        _regression,
+        named_by=("LabelsAndInputs: look like classes",),
+    ),
 )
-
 
 # --- the table, and the loop ---
 
