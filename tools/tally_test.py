@@ -73,7 +73,7 @@ def test_a_step_counts_only_when_it_fails(tally):
 PIP = """#!/bin/sh
 case $1 in
   install) echo $2 > {0} ;;
-  freeze) echo "smdebug @ file:///x.whl"; test -e {0} && echo numpy==2 || echo numpy==1 ;;
+  freeze) echo "smdebug-ng @ file:///x.whl"; test -e {0} && echo numpy==2 || echo numpy==1 ;;
 esac
 """
 

@@ -244,7 +244,7 @@ struct Grammar {
 
 Grammar::Grammar() {
   app.require_subcommand(1);
-  app.set_version_flag("--version", "smdebug " + std::string(kVersion));
+  app.set_version_flag("--version", version_text());
   app.footer(
       "Exit codes: 0 no rule fired, 3 a rule fired, 1 error, 2 wrong usage. If "
       "the\ntraining fails under 'run', its own exit code is returned.");

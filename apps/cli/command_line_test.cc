@@ -230,7 +230,8 @@ TEST(CommandLine, TellsWhatThereIs) {
     EXPECT_THAT(help.out, HasSubstr(name));
   }
   EXPECT_THAT(smdebug({"check", "--help"}).out, HasSubstr("--rule"));
-  EXPECT_THAT(smdebug({"--version"}).out, HasSubstr("smdebug 2."));
+  EXPECT_THAT(smdebug({"--version"}).out,
+              HasSubstr("smdebug 2.0.0 (smdebug-ng"));
 }
 
 }  // namespace

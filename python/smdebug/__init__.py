@@ -8,6 +8,10 @@ starts as fast as without it.
 from __future__ import annotations
 
 import importlib
+import os
+import sys
+
+from smdebug.distributions import conflict
 
 # Not imported: every process that inherits the environment of `smdebug run` loads this file, and
 # `typing` costs milliseconds. Type checkers know the name.
@@ -31,6 +35,11 @@ _WHERE = {
 }
 
 __all__ = ["CollectionKeys", "ReductionConfig", "SaveConfig", "SaveConfigMode", "modes"]
+
+
+# In a process of `smdebug run`, autostart.py reports it.
+if "SMDEBUG_RUN" not in os.environ and (_conflict := conflict()):
+    print("smdebug: warning:", _conflict, file=sys.stderr)
 
 
 def __getattr__(name: str) -> object:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
+from smdebug.distributions import conflict
 from smdebug.import_watch import after_import
 
 VARIABLE = "SMDEBUG_RUN"
@@ -71,4 +72,7 @@ def _watch_imports() -> None:
 
 
 if os.environ.get(VARIABLE):
-    _watch_imports()
+    if _conflict := conflict():
+        complain(_conflict)
+    else:
+        _watch_imports()

@@ -7,8 +7,8 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from smdebug import _core
-from smdebug.rules.judge import load_judge
+import smdebug
+from smdebug.distributions import conflict
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -16,6 +16,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     A rule in Python prints to standard error, because standard output may be JSON.
     """
+    # If the original was installed later, the package began with its files.
+    if not hasattr(smdebug, "conflict") and (reason := conflict()):
+        print("smdebug: warning:", reason, file=sys.stderr)
+    from smdebug import _core
+    from smdebug.rules.judge import load_judge
+
     # Python's own handlers would keep Ctrl-C and a closed pipe from the C++ code.
     for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)

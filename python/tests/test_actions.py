@@ -3,16 +3,19 @@ that answer, refuse and hang, and the cloud's services as moto plays them.
 """
 
 import contextlib
+import datetime
 import email
 import email.policy
 import hashlib
 import hmac
 import http.server
+import ipaddress
 import itertools
 import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -26,6 +29,10 @@ from aiosmtpd.controller import Controller
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from moto.server import ThreadedMotoServer
 from torch import nn
 
@@ -193,6 +200,45 @@ def test_a_webhook_gets_the_signed_verdict_once(run):
     assert alert["verdict"]["rule"] == "VanishingGradient"
     assert alert["verdict"]["evidence"]
     assert status_of(run)["actions"][0]["status"] == "not_repeated"
+
+
+def write_certificate(folder):
+    """Writes a certificate of 127.0.0.1 that signs itself, and its key. Returns both paths."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    encoding = serialization.Encoding.PEM
+    key_format = serialization.PrivateFormat.PKCS8
+    (folder / "trusted.pem").write_bytes(certificate.public_bytes(encoding))
+    (folder / "key.pem").write_bytes(
+        key.private_bytes(encoding, key_format, serialization.NoEncryption())
+    )
+    return folder / "trusted.pem", folder / "key.pem"
+
+
+def test_a_webhook_over_tls_trusts_the_certificates_of_the_environment(run, tmp_path):
+    certificate, key = write_certificate(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    with Receiver(200) as receiver:
+        receiver.server.socket = tls.wrap_socket(receiver.server.socket, server_side=True)
+        url = receiver.url.replace("http://", "https://")
+        (refused,) = check(run, f"webhook={url}")
+        for variable in ("SSL_CERT_FILE", "CURL_CA_BUNDLE"):
+            trusting = {variable: str(certificate)}
+            (done,) = check(run, f"webhook={url}/{variable}", **trusting)
+            assert done["status"] == "done", done
+    assert refused["status"] == "failed"
+    assert "certificate" in refused["message"]
 
 
 def test_the_url_of_a_webhook_may_stay_off_the_command_line(run, tmp_path):

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <time.h>
 #include <unistd.h>
@@ -67,6 +68,13 @@ std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
   return name.data();
+}
+
+std::string path_of_this_code() {
+  Dl_info object{};
+  const auto* const address = reinterpret_cast<const void*>(&host_name);
+  const bool is_known = dladdr(address, &object) != 0 && object.dli_fname;
+  return is_known ? object.dli_fname : "";
 }
 
 std::int64_t process_id() { return getpid(); }

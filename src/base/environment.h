@@ -30,6 +30,10 @@ bool is_launched();
 int environment_number(const char* name, int fallback, Logger& logger);
 
 std::string host_name();
+
+// Returns the path of the program or the shared library that contains smdebug;
+// empty if the system does not tell.
+std::string path_of_this_code();
 std::int64_t process_id();
 
 // Returns the start time of a process in clock ticks since boot, or nothing if

@@ -18,6 +18,10 @@ TEST(EnvironmentVariable, TellsUnsetFromEmpty) {
   EXPECT_EQ(environment_variable("SMDEBUG_TEST_VARIABLE"), std::nullopt);
 }
 
+TEST(PathOfThisCode, IsThatOfTheTestProgram) {
+  EXPECT_NE(path_of_this_code().find("smdebug_base_test"), std::string::npos);
+}
+
 TEST(EnvironmentNumber, WarnsOnceOfAValueThatIsNoNumber) {
   class Counter : public Logger {
    public:

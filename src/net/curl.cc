@@ -10,6 +10,7 @@
 #include "smdebug/base/escape.h"
 
 #include "base/strings.h"
+#include "net/certificates.h"
 #include "net/http.h"
 #include "net/mail.h"
 
@@ -31,7 +32,15 @@ Handle make_handle() {
   // libcurl must not be initialized concurrently. It is never cleaned up,
   // because the program may use it as well.
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-  return Handle(curl_easy_init());
+  Handle handle(curl_easy_init());
+  const Certificates trusted = trusted_certificates();
+  if (!trusted.file.empty()) {
+    curl_easy_setopt(handle.get(), CURLOPT_CAINFO, trusted.file.c_str());
+  }
+  if (!trusted.folder.empty()) {
+    curl_easy_setopt(handle.get(), CURLOPT_CAPATH, trusted.folder.c_str());
+  }
+  return handle;
 }
 
 // Appends to the list, or leaves it unchanged if memory is exhausted.

@@ -68,7 +68,7 @@ def test_a_missing_package_is_one_line_and_the_program_runs(tmp_path):
 
 def test_installing_the_package_cannot_replace_the_numpy_of_a_framework():
     required = [
-        each for each in importlib.metadata.requires("smdebug") or [] if "extra ==" not in each
+        each for each in importlib.metadata.requires("smdebug-ng") or [] if "extra ==" not in each
     ]
     assert required == ["numpy"]
 
@@ -80,7 +80,7 @@ def test_resolving_dependencies_beside_a_framework_installs_nothing_else(environ
         pytest.skip(f"there is no environment {environment}")
     pip = [python, "-m", "pip", "--disable-pip-version-check"]
     done = subprocess.run(
-        [*pip, "install", "--dry-run", "--no-index", "--quiet", "--report", "-", "smdebug"],
+        [*pip, "install", "--dry-run", "--no-index", "--quiet", "--report", "-", "smdebug-ng"],
         capture_output=True,
         text=True,
     )
@@ -96,6 +96,6 @@ def test_one_version_everywhere():
         found("CMakeLists.txt", r"project\(smdebug VERSION ([\d.]+)"),
         found("pyproject.toml", r'(?m)^version = "([\d.]+)"'),
         found("include/smdebug/base/version.h", r'kVersion = "([\d.]+)"'),
-        importlib.metadata.version("smdebug"),
+        importlib.metadata.version("smdebug-ng"),
     }
     assert versions == {"2.0.0"}

@@ -1,0 +1,71 @@
+"""The original distribution, smdebug, beside this one, smdebug-ng: both have a folder `smdebug`."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OWN = next((ROOT / ".venv/torch/lib").glob("python*/site-packages"))
+ORIGINAL = next((ROOT / ".venv/original/lib").glob("python*/site-packages"), None)
+SENTENCE = (
+    "the packages smdebug 1.0.34 and smdebug-ng are both installed and overwrite each other's "
+    "files; run 'pip uninstall -y smdebug smdebug-ng', then 'pip install'"
+)
+
+
+def install(site: pathlib.Path, distribution: str, target: pathlib.Path) -> None:
+    """Copies the files of a distribution over those that are there, as pip does."""
+    (record,) = site.glob(f"{distribution}-*.dist-info/RECORD")
+    for line in record.read_text().splitlines():
+        name = line.rpartition(",")[0].rpartition(",")[0].strip('"')
+        if not name.startswith("..") and (site / name).exists():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(site / name, target / name)
+
+
+@pytest.fixture(params=["the original last", "the original first"])
+def site(request, tmp_path):
+    """A folder with both."""
+    if ORIGINAL is None:
+        pytest.skip("there is no environment of the original")
+    order = [(OWN, "smdebug_ng"), (ORIGINAL, "smdebug")]
+    for source, name in order if request.param == "the original last" else reversed(order):
+        install(source, name, tmp_path)
+    return tmp_path
+
+
+def run(site: pathlib.Path, code: str, **more: str):
+    environment = {key: value for key, value in os.environ.items() if key != "SMDEBUG_RUN"}
+    environment |= {"PYTHONPATH": f"{site}{os.pathsep}{OWN}", **more}
+    command = [sys.executable, "-S", "-c", code]
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+
+def test_the_command_warns_in_one_sentence(site):
+    done = run(site, "from smdebug.cli import main; main(['--version'])")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("smdebug 2.0.0 (smdebug-ng")
+    assert done.stderr.startswith(f"smdebug: warning: {SENTENCE}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_watched_script_is_not_recorded_and_trains(site, tmp_path):
+    out_dir = tmp_path / "run"
+    out_dir.mkdir()
+    request = json.dumps({"out_dir": str(out_dir)})
+    done = run(site, "import smdebug.autostart; print('trained')", SMDEBUG_RUN=request)
+    assert (done.returncode, done.stdout) == (0, "trained\n"), done.stderr
+    assert done.stderr.startswith(f"smdebug: this run is not recorded: {SENTENCE}")
+    assert (out_dir / "not_recorded.txt").read_text().startswith(SENTENCE)
+
+
+def test_an_import_warns_if_this_package_was_installed_last(tmp_path):
+    install(OWN, "smdebug_ng", tmp_path)
+    assert run(tmp_path, "import smdebug").stderr == ""
+    (tmp_path / "smdebug-1.0.34.dist-info").mkdir()
+    assert run(tmp_path, "import smdebug").stderr.startswith(f"smdebug: warning: {SENTENCE}")
