@@ -51,6 +51,10 @@ REASONS = {
         "training later is found by LossNotDecreasing, WeightUpdateRatio or DeadRelu; MXNet does "
         "not report the kind of its optimizer"
     ),
+    "LossInput": (
+        "it does not notice a softmax before a loss of MXNet; Keras repairs its own, because its "
+        "loss takes the scores from before the softmax"
+    ),
     "LossNotDecreasing": (
         "a loss that falls, if only a little, passes, and so does one that crosses zero; losses "
         "that are minimized in turn, and those of models that a step calls several times, may "
