@@ -9,9 +9,10 @@ namespace smdebug {
 namespace {
 
 TEST(VersionText, NamesTheDistributionTheVersionAndTheCommit) {
-  EXPECT_THAT(version_text(),
-              testing::MatchesRegex(
-                  "smdebug 2\\.0\\.0 \\(smdebug-ng(, commit [0-9a-f]{8,})?\\)"));
+  EXPECT_THAT(
+      version_text(),
+      testing::MatchesRegex(
+          "smdebug 2\\.0\\.0 \\(smdebug-ng(, commit [0-9a-f]{8,})?\\)"));
   if (!commit().empty()) {
     EXPECT_THAT(version_text(), testing::HasSubstr(std::string(commit())));
   }
