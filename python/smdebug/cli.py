@@ -16,9 +16,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     A rule in Python prints to standard error, because standard output may be JSON.
     """
-    # If the original was installed later, the package began with its files.
-    if not hasattr(smdebug, "conflict") and (reason := conflict()):
-        print("smdebug: warning:", reason, file=sys.stderr)
+    # The original was installed later: the package consists of files of both.
+    if not hasattr(smdebug, "conflict"):
+        print("smdebug: error:", conflict(), file=sys.stderr)
+        return 1
     from smdebug import _core
     from smdebug.rules.judge import load_judge
 
