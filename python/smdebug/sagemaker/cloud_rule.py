@@ -6,7 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from smdebug.exceptions import SMDebugValueError
+from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.hook_arguments import shown
+from smdebug.log import get_logger
+
+_logger = get_logger()
+# The keys of a request, and the attributes that hold their values.
+_ATTRIBUTES = {
+    "RuleConfigurationName": "name",
+    "RuleEvaluatorImage": "image_uri",
+    "InstanceType": "instance_type",
+    "VolumeSizeInGB": "volume_size_in_gb",
+    "LocalPath": "container_local_output_path",
+    "S3OutputPath": "s3_output_path",
+    "RuleParameters": "rule_parameters",
+}
 
 
 @dataclass(eq=False)
@@ -28,15 +42,7 @@ class CloudRule:
 
     def _request(self) -> dict[str, Any]:
         """The request for the cloud's API, without the fields that were not given."""
-        fields = {
-            "RuleConfigurationName": self.name,
-            "RuleEvaluatorImage": self.image_uri,
-            "InstanceType": self.instance_type,
-            "VolumeSizeInGB": self.volume_size_in_gb,
-            "LocalPath": self.container_local_output_path,
-            "S3OutputPath": self.s3_output_path,
-            "RuleParameters": self.rule_parameters,
-        }
+        fields = {key: getattr(self, attribute) for key, attribute in _ATTRIBUTES.items()}
         return {key: value for key, value in fields.items() if value is not None}
 
 
@@ -47,3 +53,35 @@ def parameters_of_custom_rule(source: str | None, rule_to_invoke: str | None) ->
     if bool(source) != bool(rule_to_invoke):
         raise SMDebugValueError("give both source and rule_to_invoke, or neither")
     return {"source_s3_uri": source, "rule_to_invoke": rule_to_invoke} if source else {}
+
+
+def attributes_of_request(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of CloudRule that a request for the cloud's API gives, the reverse of
+    `CloudRule._request`. Unknown keys are logged.
+
+    Raises SMDebugTypeError for a request that is not a dict or whose parameters are not, and
+    SMDebugValueError if it has no name."""
+    if not isinstance(request, Mapping):
+        raise SMDebugTypeError(
+            f"the request of a rule is a dict with RuleConfigurationName, found {shown(request)}"
+        )
+    given = {key: value for key, value in request.items() if value is not None}
+    name = given.get("RuleConfigurationName")
+    if not name:
+        raise SMDebugValueError(
+            "the request of a rule has no RuleConfigurationName; its keys are "
+            f"{', '.join(map(repr, request)) or 'none'}"
+        )
+    for key in given:
+        if key not in _ATTRIBUTES:
+            _logger.warning(
+                "rule '%s': the key '%s' of the request is unknown and ignored; the known keys "
+                "are %s",
+                *(name, key, ", ".join(_ATTRIBUTES)),
+            )
+    parameters = given.setdefault("RuleParameters", {})
+    if not isinstance(parameters, Mapping):
+        raise SMDebugTypeError(
+            f"rule '{name}': RuleParameters is a dict, found {shown(parameters)}"
+        )
+    return {_ATTRIBUTES[key]: value for key, value in given.items() if key in _ATTRIBUTES}

@@ -6,20 +6,31 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from smdebug.exceptions import SMDebugNotImplementedError, SMDebugTypeError
-from smdebug.sagemaker.cloud_rule import CloudRule, parameters_of_custom_rule
+from smdebug.sagemaker.cloud_rule import (
+    CloudRule,
+    attributes_of_request,
+    parameters_of_custom_rule,
+)
 
 
 class ProfilerRule(CloudRule):
     """A profiler rule with its parameters, all of them text. It produces the request for the
     cloud's API but cannot run, because smdebug does not profile the machine.
 
-    Create it with `ProfilerRule.sagemaker` or `ProfilerRule.custom`. Attributes: see CloudRule.
+    Create it with `ProfilerRule.sagemaker`, `ProfilerRule.custom` or
+    `ProfilerRule.from_profiler_rule_config_dict`. Attributes: see CloudRule.
     """
 
-    def __init__(self, name: str, rule_parameters: Mapping[str, Any], *for_the_cloud: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        rule_parameters: Mapping[str, Any],
+        *for_the_cloud: Any,
+        **named_for_the_cloud: Any,
+    ) -> None:
         # The API takes text for every value, also for the nested parameters of ProfilerReport.
         texts = {key: str(value) for key, value in rule_parameters.items()}
-        super().__init__(name, texts, *for_the_cloud)
+        super().__init__(name, texts, *for_the_cloud, **named_for_the_cloud)
 
     @classmethod
     def sagemaker(
@@ -69,6 +80,16 @@ class ProfilerRule(CloudRule):
         machine = (image_uri, instance_type, volume_size_in_gb)
         paths = (container_local_output_path, s3_output_path)
         return cls(name, {**base, **(rule_parameters or {})}, *machine, *paths)
+
+    @classmethod
+    def from_profiler_rule_config_dict(cls, request: Mapping[str, Any]) -> ProfilerRule:
+        """The rule that `request` describes: the result of `to_profiler_rule_config_dict` of this
+        class or of the cloud's Python SDK, or an entry of `ProfilerRuleConfigurations` of a
+        training job. Unknown keys are logged.
+
+        Raises SMDebugTypeError if it is not a dict and SMDebugValueError if it has no name.
+        """
+        return cls(**attributes_of_request(request))
 
     def to_profiler_rule_config_dict(self) -> dict[str, Any]:
         """The request for the cloud's API, without the fields that were not given."""

@@ -3,7 +3,8 @@
 Each function returns a new dict: `DebugRuleConfiguration` with `RuleConfigurationName` and
 `RuleParameters`, and `CollectionConfigurations` if the rule enables collections by itself.
 `smdebug.sagemaker.rules.Rule.sagemaker` turns it into a rule. `get_collection` returns one of those
-collections.
+collections. Actions and profiler rules have their names here as well, as in the cloud's package:
+`rule_configs.StopTraining()`, `rule_configs.ProfilerReport()`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,21 @@ from collections.abc import Callable
 from typing import Any
 
 from smdebug.exceptions import SMDebugValueError
+from smdebug.rules.action import SMS as SMS
+from smdebug.rules.action import ActionList as ActionList
+from smdebug.rules.action import Email as Email
+from smdebug.rules.action import StopTraining as StopTraining
+from smdebug.sagemaker.profiler_configs import BatchSize as BatchSize
+from smdebug.sagemaker.profiler_configs import CPUBottleneck as CPUBottleneck
+from smdebug.sagemaker.profiler_configs import Dataloader as Dataloader
+from smdebug.sagemaker.profiler_configs import GPUMemoryIncrease as GPUMemoryIncrease
+from smdebug.sagemaker.profiler_configs import IOBottleneck as IOBottleneck
+from smdebug.sagemaker.profiler_configs import LoadBalancing as LoadBalancing
+from smdebug.sagemaker.profiler_configs import LowGPUUtilization as LowGPUUtilization
+from smdebug.sagemaker.profiler_configs import MaxInitializationTime as MaxInitializationTime
+from smdebug.sagemaker.profiler_configs import OverallSystemUsage as OverallSystemUsage
+from smdebug.sagemaker.profiler_configs import ProfilerReport as ProfilerReport
+from smdebug.sagemaker.profiler_configs import StepOutlier as StepOutlier
 
 _EVERY_500 = {"save_interval": "500"}
 _EVERY_5 = {"save_interval": "5"}

@@ -12,20 +12,28 @@ from typing import Any
 
 from smdebug import _core
 from smdebug.exceptions import SMDebugTypeError, SMDebugValueError
+from smdebug.hook_arguments import shown
+from smdebug.log import get_logger
 from smdebug.rules.action import SMS, ActionList, Email, StopTraining
 from smdebug.sagemaker import rule_configs
-from smdebug.sagemaker.cloud_rule import CloudRule, parameters_of_custom_rule
+from smdebug.sagemaker.cloud_rule import (
+    CloudRule,
+    attributes_of_request,
+    parameters_of_custom_rule,
+)
 from smdebug.sagemaker.profiler_rule import ProfilerRule
 
 __all__ = ["Rule", "ProfilerRule", "rule_configs", "ActionList", "StopTraining", "Email", "SMS"]
+
+_logger = get_logger()
 
 
 class Rule(CloudRule):
     """A rule with its parameters, collections and actions.
 
-    Create it with `Rule.sagemaker` or `Rule.custom`. Attributes in addition to those of CloudRule:
-    `collection_configs`, a list of dicts with `CollectionName` and `CollectionParameters`;
-    `actions`, an action, an `ActionList` or None.
+    Create it with `Rule.sagemaker`, `Rule.custom` or `Rule.from_debugger_rule_config_dict`.
+    Attributes in addition to those of CloudRule: `collection_configs`, a list of dicts with
+    `CollectionName` and `CollectionParameters`; `actions`, an action, an `ActionList` or None.
     """
 
     def __init__(
@@ -62,8 +70,14 @@ class Rule(CloudRule):
         with `name` and `parameters`, replace the collections of the configuration.
 
         Raises SMDebugValueError if `rule_parameters` contains `rule_to_invoke`, and
-        SMDebugTypeError for invalid actions.
+        SMDebugTypeError for invalid actions or another `base_config`.
         """
+        if not isinstance(base_config, Mapping) or "DebugRuleConfiguration" not in base_config:
+            raise SMDebugTypeError(
+                "base_config is the result of a function of rule_configs, found "
+                f"{shown(base_config)}; Rule.from_debugger_rule_config_dict reads the request of a "
+                "rule"
+            )
         base = copy.deepcopy(base_config)["DebugRuleConfiguration"]
         if "rule_to_invoke" in (rule_parameters or {}):
             raise SMDebugValueError(
@@ -114,20 +128,44 @@ class Rule(CloudRule):
             s3_output_path=s3_output_path,
         )
 
+    @classmethod
+    def from_debugger_rule_config_dict(cls, request: Mapping[str, Any]) -> Rule:
+        """The rule that `request` describes: the result of `to_debugger_rule_config_dict` of this
+        class or of the cloud's Python SDK, or an entry of `DebugRuleConfigurations` of a training
+        job. Unknown keys are logged.
+
+        A request has no collections: those are part of the configuration of the hook. Its actions
+        are the parameter `action_json`.
+
+        Raises SMDebugTypeError if it is not a dict and SMDebugValueError if it has no name.
+        """
+        return cls(**attributes_of_request(request))
+
     def to_debugger_rule_config_dict(self) -> dict[str, Any]:
         """The request for the cloud's API, without the fields that were not given."""
         return self._request()
 
     def arguments(self) -> list[str]:
-        """The options of `smdebug run`, `watch` and `check` for this rule."""
+        """The options of `smdebug run`, `watch` and `check` for this rule.
+
+        Actions that do not exist are left out and logged. `stop` ends the training that writes the
+        run; a prefix of the names of jobs in the cloud is left out and logged."""
         rule = self.rule_parameters.get("rule_to_invoke", self.name)
         source = self.rule_parameters.get("source_s3_uri")
         words = ["--rule", f"{source}:{rule}" if source else rule]
         for key, value in self.rule_parameters.items():
             if key not in ("rule_to_invoke", "source_s3_uri", "action_json"):
                 words += ["--set", f"{key}={value}"]
-        entries, _ = _core.parse_action_string(self.rule_parameters.get("action_json", ""))
+        entries, refused = _core.parse_action_string(self.rule_parameters.get("action_json", ""))
+        for sentence in refused:
+            _logger.warning("rule '%s': %s", self.name, sentence)
         for kind, target in entries:
+            if kind == "stop" and target:
+                _logger.warning(
+                    "rule '%s': the command stops the training that writes the run; the job prefix "
+                    "'%s' is ignored",
+                    *(self.name, target),
+                )
             words += ["--action", kind if kind == "stop" else f"{kind}={target}"]
         return words
 
