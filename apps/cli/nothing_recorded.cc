@@ -23,7 +23,7 @@ constexpr const char* kProbe =
     "import importlib.util, os\n"
     "os._exit(40 if importlib.util.find_spec('smdebug') else 41)";
 
-// The package writes it into the folder of the run (smdebug/autostart.py).
+// The package writes it into the folder of the run (smdebug_ng/autostart.py).
 constexpr const char* kReasonFile = "not_recorded.txt";
 constexpr std::size_t kMaxReason = 1000;
 

@@ -11,7 +11,7 @@ import importlib
 import os
 import sys
 
-from smdebug.distributions import conflict
+from smdebug_ng import conflict
 
 # Not imported: every process that inherits the environment of `smdebug run` loads this file, and
 # `typing` costs milliseconds. Type checkers know the name.

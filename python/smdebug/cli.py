@@ -7,8 +7,8 @@ import signal
 import sys
 from collections.abc import Sequence
 
-import smdebug
-from smdebug.distributions import conflict
+from smdebug import _core
+from smdebug.rules.judge import load_judge
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -16,13 +16,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     A rule in Python prints to standard error, because standard output may be JSON.
     """
-    # The original was installed later: the package consists of files of both.
-    if not hasattr(smdebug, "conflict"):
-        print("smdebug: error:", conflict(), file=sys.stderr)
-        return 1
-    from smdebug import _core
-    from smdebug.rules.judge import load_judge
-
     # Python's own handlers would keep Ctrl-C and a closed pipe from the C++ code.
     for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)

@@ -12,7 +12,7 @@ import pytest
 from conftest import read, run_script
 from smdebug import modes
 
-GATE = "import smdebug.autostart\n"  # what the .pth file does
+GATE = "import smdebug_ng.autostart\n"  # what the .pth file does
 
 TRAINING = """
 import torch

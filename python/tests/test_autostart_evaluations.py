@@ -10,7 +10,7 @@ from smdebug import modes
 
 # Each script prints what it has computed as JSON: series -> (step of EVAL, value).
 TRAINING = """
-import smdebug.autostart
+import smdebug_ng.autostart
 import json
 import torch
 from torch import nn
@@ -201,7 +201,7 @@ def test_a_compiled_loss_is_not_noted_and_computes_the_same(tmp_path, out_dir, c
     assert names == []
     plain = run_script(
         tmp_path,
-        TRAINING.replace("import smdebug.autostart", "")
+        TRAINING.replace("import smdebug_ng.autostart", "")
         + textwrap.dedent(script)
         + "\nprint(json.dumps(noted))",
     )

@@ -17,7 +17,7 @@ from smdebug.pytorch import loop_watch  # noqa: E402
 from smdebug.pytorch.loop_notes import LoopNotes  # noqa: E402
 from smdebug.pytorch.loop_watch import LoopWatch  # noqa: E402
 
-GATE = "import smdebug.autostart\n"  # what the .pth file does
+GATE = "import smdebug_ng.autostart\n"  # what the .pth file does
 
 # A training with a gradient scaler. The gradients of step 3 overflow.
 SCALED = """

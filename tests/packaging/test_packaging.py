@@ -29,9 +29,9 @@ def start_python(path: pathlib.Path, program: str, **environment: str):
 
 @pytest.fixture
 def package(tmp_path):
-    """A package named smdebug, whose `autostart` a test may write."""
-    (tmp_path / "smdebug").mkdir()
-    (tmp_path / "smdebug/__init__.py").touch()
+    """A package named smdebug_ng, whose `autostart` a test may write."""
+    (tmp_path / "smdebug_ng").mkdir()
+    (tmp_path / "smdebug_ng/__init__.py").touch()
     return tmp_path
 
 
@@ -48,13 +48,13 @@ def test_nothing_is_imported_without_the_variable(package):
 
 
 def test_the_variable_starts_the_watch_once(package):
-    (package / "smdebug/autostart.py").write_text("print('started')")
+    (package / "smdebug_ng/autostart.py").write_text("print('started')")
     done = start_python(package, f"exec(open({str(GATE)!r}).read())", SMDEBUG_RUN="{}")
     assert (done.returncode, done.stdout, done.stderr) == (0, "started\n", "")
 
 
 def test_a_broken_package_is_one_line_and_the_program_runs(package):
-    (package / "smdebug/autostart.py").write_text("raise SystemError('no such symbol')")
+    (package / "smdebug_ng/autostart.py").write_text("raise SystemError('no such symbol')")
     done = start_python(package, "print('trained')", SMDEBUG_RUN="{}")
     assert (done.returncode, done.stdout) == (0, "trained\n")
     assert done.stderr == "smdebug: error: cannot watch this program: no such symbol\n"

@@ -129,7 +129,7 @@ def test_a_script_is_recorded_and_computes_the_same(script, tmp_path, out_dir):
 
 
 def test_a_script_that_imports_the_hook_before_tensorflow_is_recorded(tmp_path, out_dir):
-    first = "import smdebug.autostart\nfrom smdebug.tensorflow import SessionHook\n"
+    first = "import smdebug_ng.autostart\nfrom smdebug.tensorflow import SessionHook\n"
     run(tmp_path, first + SESSION + PLAIN, out_dir)
     assert read(out_dir).steps(mode=smd.modes.TRAIN) == [0, 2, 4]
 

@@ -11,7 +11,7 @@ import pytest
 
 import smdebug.xgboost as smd
 
-GATE = "import smdebug.autostart\n"  # what the .pth file does
+GATE = "import smdebug_ng.autostart\n"  # what the .pth file does
 DATA = """
 import numpy as np, xgboost
 x = np.random.RandomState(0).rand(60, 4)

@@ -2,7 +2,7 @@
 
 `smdebug run` starts a command that only waits. Meanwhile a process of the zoo, which has already
 imported its framework, trains: it sets the environment variable that the command was given and
-imports `smdebug.autostart`, as every process of a real command does. So what is recorded, judged
+imports `smdebug_ng.autostart`, as every process of a real command does. So what is recorded, judged
 and printed is exactly what a user gets, without the seconds that a new interpreter takes.
 """
 
@@ -73,10 +73,10 @@ def _execute(command, to_read, to_write, console):
 def start(request):
     """Makes this process, which has imported its framework, one of the command that `smdebug run`
     started."""
-    if "smdebug.autostart" in sys.modules:
+    if "smdebug_ng.autostart" in sys.modules:
         raise RuntimeError("this process has recorded a training: use a new one")
     os.environ[VARIABLE] = request
-    import smdebug.autostart  # noqa: F401  what the .pth file does
+    import smdebug_ng.autostart  # noqa: F401  what the .pth file does
 
 
 def end():

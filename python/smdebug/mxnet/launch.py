@@ -18,13 +18,13 @@ from mxnet import autograd, gluon
 from mxnet.base import MXNetError
 
 from smdebug._core import ModeKeys, StepPolicy
-from smdebug.autostart import complain, complain_of
 from smdebug.launched_hook import make_hook
 from smdebug.mxnet import trainers
 from smdebug.mxnet.arrays import arrays_in, is_symbolic
 from smdebug.mxnet.hook import Hook
 from smdebug.mxnet.loss_series import LossSeries
 from smdebug.mxnet.rate_series import RateSeries
+from smdebug_ng.autostart import complain, complain_of
 
 FUNCTIONAL_LOSS = "loss"
 

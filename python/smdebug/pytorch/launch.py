@@ -26,7 +26,6 @@ from torch.optim.optimizer import (
 
 from smdebug import current_hook
 from smdebug._core import ModeKeys, StepPolicy
-from smdebug.autostart import complain, complain_of
 from smdebug.launched_hook import MOST_MODELS, is_recorded, make_hook, settings_of_model
 from smdebug.log import get_logger
 from smdebug.pytorch.backward_watch import BackwardWatch
@@ -38,6 +37,7 @@ from smdebug.pytorch.loop_watch import LoopWatch
 from smdebug.pytorch.optimizers import has_closure
 from smdebug.pytorch.private_names import current_graph_task_id, is_loss, unwrapped
 from smdebug.pytorch.step_series import StepSeries
+from smdebug_ng.autostart import complain, complain_of
 
 if TYPE_CHECKING:
     from torch.utils.hooks import RemovableHandle

@@ -12,9 +12,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from smdebug.autostart import complain
 from smdebug.error_isolation import CallsUntilError
 from smdebug.launched_hook import make_hook, recorded
+from smdebug_ng.autostart import complain
 
 _WITH_CALLBACKS = ("fit", "evaluate", "predict")
 _WITHOUT_CALLBACKS = ("train_on_batch", "test_on_batch")

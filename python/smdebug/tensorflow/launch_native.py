@@ -18,11 +18,11 @@ from typing import Any
 import tensorflow as tf
 
 from smdebug._core import ModeKeys
-from smdebug.autostart import complain
 from smdebug.error_isolation import CallsUntilError
 from smdebug.tensorflow.session.hook import SessionHook
 from smdebug.tensorflow.session.optimizers import SessionOptimizers
 from smdebug.tensorflow.tape import tapes
+from smdebug_ng.autostart import complain
 
 tf1: Any = tf.compat.v1
 _KERAS = ("keras.", "tf_keras.", "tensorflow.python.keras.")

@@ -18,7 +18,6 @@ import xgboost
 from xgboost import collective
 from xgboost.callback import CallbackContainer
 
-from smdebug.autostart import VARIABLE, complain_of
 from smdebug.hook_options import HookOptions
 from smdebug.launched_hook import make_hook
 from smdebug.log import get_logger
@@ -27,6 +26,7 @@ from smdebug.xgboost import hyperparameters
 from smdebug.xgboost.booster_facts import booster_facts
 from smdebug.xgboost.hook import Hook
 from smdebug.xgboost.metric_series import MetricSeries
+from smdebug_ng.autostart import VARIABLE, complain_of
 
 _logger = get_logger()
 

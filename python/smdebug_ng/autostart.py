@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
-from smdebug.distributions import conflict
-from smdebug.import_watch import after_import
+from smdebug_ng import conflict
 
 VARIABLE = "SMDEBUG_RUN"
 REASON_FILE = "not_recorded.txt"
@@ -67,6 +66,8 @@ def _start(framework: str) -> None:
 
 
 def _watch_imports() -> None:
+    from smdebug.import_watch import after_import
+
     for framework in FRAMEWORKS:
         after_import(framework, lambda name=framework: _start(name), complain)
 

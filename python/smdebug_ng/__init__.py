@@ -1,7 +1,8 @@
-"""Finds the package of the original library in the environment of this one.
+"""The entries of smdebug-ng: its command and its start-up file.
 
 This distribution is called smdebug-ng, and the original one smdebug. Both install the folder
-`smdebug`, so that the one that is installed last overwrites files of the other.
+`smdebug`, so that the one that is installed last overwrites files of the other. This package has
+files of its own: it works in either case, and says what is wrong.
 """
 
 from __future__ import annotations
