@@ -24,7 +24,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kAllZeroParameters[] = {
     kCollectionNames,
     kTensorRegex,
     {.name = "threshold",
@@ -39,7 +39,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kAllZeroAdvice[] = {
     {.cause = "a dead layer, a part of the model that is frozen or not "
               "connected to the loss, weights initialized with zeros, or "
               "inputs that were not loaded: zeros propagate nothing",
@@ -126,14 +126,16 @@ class AllZero : public ThresholdRule {
     return fmt::format("this applies to {} tensors of this step", offenders);
   }
 
-  const Advice& advice_on(const Evidence&) const override { return kAdvice[0]; }
+  const Advice& advice_on(const Evidence&) const override {
+    return kAllZeroAdvice[0];
+  }
 
   double threshold_;
   // Tensors with reductions that do not suffice.
   std::set<std::string, std::less<>> reduced_;
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+Result<std::unique_ptr<Rule>> make_all_zero(const Parameters& parameters) {
   SMD_TRY(TensorSelector selector, required_tensors(parameters));
   return make_rule<AllZero>(std::move(selector), parameters.real("threshold"));
 }
@@ -146,9 +148,9 @@ const RuleFactory kAllZero = {
     .condition =
         "Fires when at least 'threshold' percent of the elements of a tensor "
         "are zero.",
-    .advice = kAdvice,
-    .parameters = kParameters,
-    .make = make,
+    .advice = kAllZeroAdvice,
+    .parameters = kAllZeroParameters,
+    .make = make_all_zero,
 };
 
 }  // namespace smdebug

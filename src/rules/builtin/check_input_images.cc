@@ -32,7 +32,7 @@
 namespace smdebug {
 namespace {
 
-constexpr const char* kGluonInput = ".*hybridsequential0_input_0";
+constexpr const char* kGluonImages = ".*hybridsequential0_input_0";
 // The input of PyTorch's outermost module, which is named after its class while
 // those in it are named after attributes, and Keras' model inputs.
 constexpr const char* kRootInput = "^(?!.*[Ll]oss)[A-Z][^_./]*_input_0$";
@@ -41,7 +41,7 @@ constexpr const char* kModelInputs = "^inputs(_\\d+)?$";
 // Enough to estimate the mean of each channel.
 constexpr std::int64_t kSampledElements = 1 << 16;
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kCheckInputImagesParameters[] = {
     {.name = "threshold_mean",
      .type = ParameterType::real,
      .default_text = "0.2",
@@ -56,7 +56,7 @@ const ParameterSpec kParameters[] = {
      .tuned_text = "100"},
     {.name = "regex",
      .type = ParameterType::text_list,
-     .default_text = kGluonInput,
+     .default_text = kGluonImages,
      .description =
          "Patterns of the names of image tensors; the default also selects the "
          "inputs of PyTorch's outermost module and of Keras models, if they "
@@ -83,7 +83,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kCheckInputImagesAdvice[] = {
     {.cause = "images that are passed to the model without normalization: it "
               "learns, but more slowly than it could",
      .advice =
@@ -93,7 +93,7 @@ const Advice kAdvice[] = {
 };
 
 // A sum of finite elements.
-struct Sum {
+struct ChannelSum {
   std::uint64_t count = 0;
   double sum = 0;
   double largest = 0;  // of the absolute values
@@ -104,15 +104,15 @@ struct Sum {
 // The samples of one tensor name.
 struct Images {
   std::uint64_t samples = 0;
-  std::vector<Sum> channels;
+  std::vector<ChannelSum> channels;
   StepId since;
 
   double largest() const {
-    return std::ranges::max(channels, {}, &Sum::largest).largest;
+    return std::ranges::max(channels, {}, &ChannelSum::largest).largest;
   }
 };
 
-struct Layout {
+struct ImageLayout {
   std::size_t channels = 1;
   std::size_t inner = 1;  // contiguous elements of one channel
 };
@@ -130,13 +130,14 @@ std::size_t channel_of(const Observation& tensor, std::size_t wanted) {
 
 // Returns none if a tensor of that shape contains no images.
 // `may_lack_channels`: three dimensions are those of images with one channel.
-std::optional<Layout> layout_of(std::span<const std::int64_t> shape,
-                                std::size_t channel, bool may_lack_channels) {
+std::optional<ImageLayout> layout_of(std::span<const std::int64_t> shape,
+                                     std::size_t channel,
+                                     bool may_lack_channels) {
   if (shape.size() < 3) return std::nullopt;
   if (shape.size() == 3)
-    return may_lack_channels ? std::optional(Layout()) : std::nullopt;
+    return may_lack_channels ? std::optional(ImageLayout()) : std::nullopt;
   if (channel >= shape.size()) return std::nullopt;
-  Layout layout;
+  ImageLayout layout;
   layout.channels = static_cast<std::size_t>(shape[channel]);
   for (std::size_t i = channel + 1; i < shape.size(); ++i) {
     layout.inner *= static_cast<std::size_t>(shape[i]);
@@ -144,8 +145,9 @@ std::optional<Layout> layout_of(std::span<const std::int64_t> shape,
   return layout;
 }
 
-std::vector<Sum> sums_by_channel(const TensorView& view, const Layout& layout) {
-  std::vector<Sum> sums(layout.channels);
+std::vector<ChannelSum> sums_by_channel(const TensorView& view,
+                                        const ImageLayout& layout) {
+  std::vector<ChannelSum> sums(layout.channels);
   std::size_t position = 0;
   for_each_block(view, [&](std::span<const double> block) {
     for (const double value : block) {
@@ -174,7 +176,7 @@ class CheckInputImages : public Rule {
         accepted_maximum_(parameters.real("accepted_maximum")),
         channel_(static_cast<std::size_t>(parameters.integer("channel"))) {
     selector_.regexes = parameters.text_list("regex");
-    if (selector_.regexes == std::vector<std::string>{kGluonInput}) {
+    if (selector_.regexes == std::vector<std::string>{kGluonImages}) {
       is_selected_by_user_ = false;
       selector_.regexes.insert(selector_.regexes.end(),
                                {kRootInput, kModelInputs});
@@ -284,9 +286,9 @@ class CheckInputImages : public Rule {
 
   // Returns one sum per channel, or a single sum over all channels if the
   // elements were not saved, or nothing if no mean is known either.
-  Result<std::vector<Sum>> sums_of(const Observation& tensor,
-                                   const Layout& layout) {
-    std::vector<Sum> sums;
+  Result<std::vector<ChannelSum>> sums_of(const Observation& tensor,
+                                          const ImageLayout& layout) {
+    std::vector<ChannelSum> sums;
     const auto size = static_cast<std::uint64_t>(element_count(tensor.shape));
     if (size == 0) return sums;
     if (layout.channels > 1) {
@@ -311,7 +313,7 @@ class CheckInputImages : public Rule {
   void judge(const Images& images, const Evidence& place,
              std::optional<Finding>& finding) const {
     for (std::size_t i = 0; i < images.channels.size(); ++i) {
-      const Sum& channel = images.channels[i];
+      const ChannelSum& channel = images.channels[i];
       const double mean = channel.mean();
       if (!(std::abs(mean) > threshold_mean_)) continue;
       const std::string subject = images.channels.size() > 1
@@ -335,7 +337,7 @@ class CheckInputImages : public Rule {
   void describe(const Images& images, const Evidence& evidence,
                 Finding& finding) const {
     std::vector<std::string> means;
-    for (const Sum& channel : images.channels) {
+    for (const ChannelSum& channel : images.channels) {
       means.push_back(short_number(channel.mean()));
     }
     finding.message = fmt::format(
@@ -348,7 +350,7 @@ class CheckInputImages : public Rule {
       finding.message +=
           fmt::format("; the channels have {}", fmt::join(means, ", "));
     }
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kCheckInputImagesAdvice[0]);
   }
 
   double threshold_mean_;
@@ -373,8 +375,8 @@ const RuleFactory kCheckInputImages = {
         "Fires when, after 'threshold_samples' images, the mean of a channel "
         "over all of them is further from 0 than 'threshold_mean', unless no "
         "element is further from 0 than 'accepted_maximum'.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kCheckInputImagesAdvice,
+    .parameters = kCheckInputImagesParameters,
     .make = make_rule<CheckInputImages>,
 };
 

@@ -28,10 +28,10 @@
 namespace smdebug {
 namespace {
 
-constexpr const char* kLabels = ".*labels";
-constexpr const char* kPredictions = ".*predictions";
+constexpr const char* kLabelsRegex = ".*labels";
+constexpr const char* kPredictionsRegex = ".*predictions";
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kClassImbalanceParameters[] = {
     {.name = "threshold_imbalance",
      .type = ParameterType::real,
      .default_text = "10",
@@ -59,12 +59,12 @@ const ParameterSpec kParameters[] = {
          "sample. Rows are always interpreted as class scores."},
     {.name = "labels_regex",
      .type = ParameterType::text_list,
-     .default_text = kLabels,
+     .default_text = kLabelsRegex,
      .description = "Patterns of the names of label tensors; if the default "
                     "finds none, input 1 of PyTorch's loss modules is used."},
     {.name = "predictions_regex",
      .type = ParameterType::text_list,
-     .default_text = kPredictions,
+     .default_text = kPredictionsRegex,
      .description =
          "Patterns of the names of prediction tensors; if the default finds "
          "none, input 0 of PyTorch's loss modules is used."},
@@ -73,7 +73,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kClassImbalanceAdvice[] = {
     {.when = "a class is larger",
      .cause = "a data set with rare classes or a sampler that prefers some "
               "classes: the model becomes biased toward the large classes",
@@ -92,8 +92,9 @@ ClassSelectors selectors_of(const Parameters& parameters) {
   selectors.labels.regexes = parameters.text_list("labels_regex");
   selectors.predictions.regexes = parameters.text_list("predictions_regex");
   selectors.with_loss_inputs =
-      selectors.labels.regexes == std::vector<std::string>{kLabels} &&
-      selectors.predictions.regexes == std::vector<std::string>{kPredictions};
+      selectors.labels.regexes == std::vector<std::string>{kLabelsRegex} &&
+      selectors.predictions.regexes ==
+          std::vector<std::string>{kPredictionsRegex};
   return selectors;
 }
 
@@ -194,7 +195,7 @@ class ClassImbalance : public ClassRule {
         "(allowed: up to {})",
         largest->first, largest->second.labels, smallest->first,
         smallest->second.labels, short_number(ratio), max_imbalance_));
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kClassImbalanceAdvice[0]);
   }
 
   void judge_mispredictions(const Evidence& place, Finding& finding,
@@ -228,7 +229,7 @@ class ClassImbalance : public ClassRule {
     }
     sentences.push_back(std::move(sentence));
     if (finding.advice.empty()) {
-      set_advice(finding, kAdvice[1]);
+      set_advice(finding, kClassImbalanceAdvice[1]);
     }
   }
 
@@ -252,8 +253,8 @@ const RuleFactory kClassImbalance = {
         "Fires when, after 'samples' labels, the largest class has more than "
         "'threshold_imbalance' times as many labels as the smallest, or more "
         "than 'threshold_misprediction' of a class is mispredicted.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kClassImbalanceAdvice,
+    .parameters = kClassImbalanceParameters,
     .make = make_rule<ClassImbalance>,
 };
 

@@ -33,10 +33,10 @@
 namespace smdebug {
 namespace {
 
-constexpr std::string_view kLabels = "labels";
-constexpr std::string_view kPredictions = "predictions";
+constexpr std::string_view kLabelsName = "labels";
+constexpr std::string_view kPredictionsName = "predictions";
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kConfusionParameters[] = {
     {.name = "category_no",
      .type = ParameterType::integer,
      .default_text = "",
@@ -45,19 +45,19 @@ const ParameterSpec kParameters[] = {
      .minimum = 2.0},
     {.name = "labels",
      .type = ParameterType::text,
-     .default_text = kLabels,
+     .default_text = kLabelsName,
      .description = "Name of the tensor with the labels."},
     {.name = "predictions",
      .type = ParameterType::text,
-     .default_text = kPredictions,
+     .default_text = kPredictionsName,
      .description = "Name of the tensor with the predictions."},
     {.name = "labels_collection",
      .type = ParameterType::text,
-     .default_text = kLabels,
+     .default_text = kLabelsName,
      .description = "Collection of further tensors with labels."},
     {.name = "predictions_collection",
      .type = ParameterType::text,
-     .default_text = kPredictions,
+     .default_text = kPredictionsName,
      .description = "Collection of further tensors with predictions."},
     {.name = "min_diag",
      .type = ParameterType::real,
@@ -98,7 +98,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kConfusionAdvice[] = {
     {.cause = "classes that look alike to the model, wrong labels, or a model "
               "that has not learned them yet",
      .advice = "inspect the confused samples, check their labels, and add "
@@ -119,7 +119,7 @@ std::string exactly(std::string_view name) {
   return pattern + "\\Z";
 }
 
-ClassSelectors selectors_of(const Parameters& parameters) {
+ClassSelectors confusion_selectors_of(const Parameters& parameters) {
   ClassSelectors selectors;
   selectors.labels.regexes = {exactly(parameters.text("labels"))};
   selectors.labels.collections = {parameters.text("labels_collection")};
@@ -127,10 +127,10 @@ ClassSelectors selectors_of(const Parameters& parameters) {
   selectors.predictions.collections = {
       parameters.text("predictions_collection")};
   selectors.with_loss_inputs =
-      parameters.text("labels") == kLabels &&
-      parameters.text("labels_collection") == kLabels &&
-      parameters.text("predictions") == kPredictions &&
-      parameters.text("predictions_collection") == kPredictions;
+      parameters.text("labels") == kLabelsName &&
+      parameters.text("labels_collection") == kLabelsName &&
+      parameters.text("predictions") == kPredictionsName &&
+      parameters.text("predictions_collection") == kPredictionsName;
   return selectors;
 }
 
@@ -200,7 +200,7 @@ class ViolatingSteps {
 class Confusion : public ClassRule {
  public:
   explicit Confusion(const Parameters& parameters)
-      : ClassRule(selectors_of(parameters)),
+      : ClassRule(confusion_selectors_of(parameters)),
         min_diag_(parameters.real("min_diag")),
         max_off_diag_(parameters.real("max_off_diag")),
         is_cumulative_(parameters.boolean("cumulative")),
@@ -351,7 +351,7 @@ class Confusion : public ClassRule {
           "since {}",
           violating_.count(), step_text(violating_.lowest_at()));
     }
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kConfusionAdvice[0]);
     return finding;
   }
 
@@ -378,8 +378,8 @@ const RuleFactory kConfusion = {
         "them, less than 'min_diag' are right or more than 'max_off_diag' "
         "belong to one other class, at 'patience' judged steps in a row "
         "without improvement.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kConfusionAdvice,
+    .parameters = kConfusionParameters,
     .make = make_rule<Confusion>,
 };
 

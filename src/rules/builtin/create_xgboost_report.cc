@@ -11,7 +11,7 @@ namespace smdebug {
 namespace {
 
 // Every fifth round, as in the cloud's configuration of the rule.
-constexpr Step kInterval = 5;
+constexpr Step kReportInterval = 5;
 
 // With the patterns of the original.
 constexpr std::pair<const char*, const char*> kCollections[] = {
@@ -22,14 +22,15 @@ constexpr std::pair<const char*, const char*> kCollections[] = {
     {"labels", "^labels$"},
 };
 
-const ParameterSpec kParameters[] = {kStartStep, kEndStep, kPreset};
+const ParameterSpec kCreateXgboostReportParameters[] = {kStartStep, kEndStep,
+                                                        kPreset};
 
 class CreateXgboostReport : public Rule {
  public:
   RuleNeeds needs() const override {
     RuleNeeds needs;
     needs.depth = RuleNeeds::Depth::values;
-    needs.interval = kInterval;
+    needs.interval = kReportInterval;
     for (const auto& [collection, regex] : kCollections) {
       TensorSelector selector;
       selector.collections = {collection};
@@ -50,7 +51,7 @@ class CreateXgboostReport : public Rule {
  private:
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters&) {
+Result<std::unique_ptr<Rule>> make_create_xgboost_report(const Parameters&) {
   return make_rule<CreateXgboostReport>();
 }
 
@@ -61,8 +62,8 @@ const RuleFactory kCreateXgboostReport = {
     .summary =
         "Writes a report of an XGBoost training to the run when it ends.",
     .condition = "Never fires.",
-    .parameters = kParameters,
-    .make = make,
+    .parameters = kCreateXgboostReportParameters,
+    .make = make_create_xgboost_report,
     .subject = "the tensors of XGBoost",
 };
 

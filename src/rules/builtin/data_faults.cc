@@ -14,7 +14,7 @@ namespace smdebug {
 namespace {
 
 // With fewer, labels of one class may be chance.
-constexpr std::uint64_t kFewestLabels = 100;
+constexpr std::uint64_t kFewestTargets = 100;
 // A class with this share of the labels of the largest one is rare. With more
 // classes, or with several labels per sample, rare ones are usual: words,
 // characters and pixels are of such sizes.
@@ -76,7 +76,7 @@ std::optional<FoundFault> rare_class_fault(const DataFacts& labels) {
 // Counts and ratings prefer some numbers.
 std::optional<FoundFault> classes_fault(const DataFacts& targets) {
   const auto classes = static_cast<double>(targets.classes);
-  if (targets.labels < kFewestLabels || targets.classes < kFewestAmounts ||
+  if (targets.labels < kFewestTargets || targets.classes < kFewestAmounts ||
       targets.classes > kMostClasses || targets.low != 0.0 ||
       targets.high != classes - 1 ||
       static_cast<double>(targets.smallest_class) <
@@ -111,7 +111,7 @@ std::optional<FoundFault> label_fault(const LossInputFacts& loss,
                                       const std::vector<DataFacts>& inputs) {
   const DataFacts& labels = *loss.targets;
   const std::int64_t classes = classes_of(loss);
-  if (labels.labels < kFewestLabels) return std::nullopt;
+  if (labels.labels < kFewestTargets) return std::nullopt;
   if (labels.classes == 1) {
     return FoundFault{
         classes > 2 ? DataFault::one_class : DataFault::one_of_two_classes,
@@ -152,7 +152,7 @@ std::optional<FoundFault> equal_targets_fault(const LossInputFacts& loss,
   const auto count =
       static_cast<std::uint64_t>(element_count(targets.shape)) * targets.steps;
   if ((!is_binary && !is_of_classes) || facts.losses.size() > 1 ||
-      facts.optimizers.size() > 1 || count < kFewestLabels || !targets.low ||
+      facts.optimizers.size() > 1 || count < kFewestTargets || !targets.low ||
       targets.low != targets.high)
     return std::nullopt;
   if (is_binary && *targets.low != 0 && *targets.low != 1) return std::nullopt;

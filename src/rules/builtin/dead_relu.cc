@@ -21,7 +21,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kDeadReluParameters[] = {
     {.name = kCollectionNames.name,
      .type = ParameterType::text_list,
      .default_text = "relu_output",
@@ -43,7 +43,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kDeadReluAdvice[] = {
     {.when = "dead from the first step on",
      .cause = "weights that are all 0, a very negative bias, or inputs that "
               "are not scaled: a dead ReLU returns zero and propagates no "
@@ -59,7 +59,7 @@ const Advice kAdvice[] = {
 class DeadRelu : public InactiveLayerRule {
  public:
   DeadRelu(TensorSelector selector, const InactiveLimits& limits)
-      : InactiveLayerRule(limits, kWords, kAdvice),
+      : InactiveLayerRule(limits, kWords, kDeadReluAdvice),
         selector_(std::move(selector)) {}
 
   RuleNeeds needs() const override {
@@ -90,7 +90,7 @@ class DeadRelu : public InactiveLayerRule {
   TensorSelector selector_;
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+Result<std::unique_ptr<Rule>> make_dead_relu(const Parameters& parameters) {
   SMD_TRY(TensorSelector selector, required_tensors(parameters));
   return make_rule<DeadRelu>(std::move(selector),
                              InactiveLimits::of(parameters));
@@ -106,9 +106,9 @@ const RuleFactory kDeadRelu = {
         "Fires when more than 'threshold_layer' percent of the units of a "
         "layer are above 0 in less than 'threshold_inactivity' percent of the "
         "samples of a step.",
-    .advice = kAdvice,
-    .parameters = kParameters,
-    .make = make,
+    .advice = kDeadReluAdvice,
+    .parameters = kDeadReluParameters,
+    .make = make_dead_relu,
     .subject =
         "the outputs of ReLU layers (use nn.ReLU: functions such as "
         "F.relu, torch.relu and tf.nn.relu have none)",

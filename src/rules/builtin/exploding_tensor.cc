@@ -28,7 +28,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kExplodingTensorParameters[] = {
     {.name = "collection_names",
      .type = ParameterType::text_list,
      .default_text = "",
@@ -54,7 +54,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kExplodingTensorAdvice[] = {
     {.cause = "a learning rate that is too high, a division by zero, the "
               "logarithm of zero, or a float16 overflow in the operation that "
               "computes the first such tensor: from there on, the training "
@@ -219,7 +219,7 @@ class ExplodingTensor : public Rule {
         fmt::format("{}: {} at {}{}", tensor_text(tensor.name, tensor.worker),
                     counts_text(tensor, found), step_text(step),
                     first_place_text(tensor, only_nan_));
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kExplodingTensorAdvice[0]);
     return finding;
   }
 
@@ -244,7 +244,8 @@ class ExplodingTensor : public Rule {
   std::optional<Finding> held_;
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+Result<std::unique_ptr<Rule>> make_exploding_tensor(
+    const Parameters& parameters) {
   return make_rule<ExplodingTensor>(selected_or_every_tensor(parameters),
                                     parameters.boolean("only_nan"),
                                     parameters.boolean("pass_scaled"));
@@ -259,9 +260,9 @@ const RuleFactory kExplodingTensor = {
         "Fires when a tensor contains NaN, or infinity unless 'only_nan' is "
         "set. With 'pass_scaled', gradients do not count while a gradient "
         "scaler is in use.",
-    .advice = kAdvice,
-    .parameters = kParameters,
-    .make = make,
+    .advice = kExplodingTensorAdvice,
+    .parameters = kExplodingTensorParameters,
+    .make = make_exploding_tensor,
 };
 
 }  // namespace smdebug

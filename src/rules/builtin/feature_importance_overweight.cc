@@ -25,7 +25,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kFeatureImportanceOverweightParameters[] = {
     {.name = "threshold",
      .type = ParameterType::real,
      .default_text = "0.8",
@@ -56,7 +56,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kFeatureImportanceOverweightAdvice[] = {
     {.cause = "a feature that leaks the label, or trees that may always choose "
               "from all features",
      .advice = "check that no feature leaks the label, and use column sampling "
@@ -234,7 +234,7 @@ class FeatureImportanceOverweight : public Rule {
       names.push_back(fmt::format("{} ({})", importance.place.tensor,
                                   short_number(own_share)));
     }
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kFeatureImportanceOverweightAdvice[0]);
     if (shown == importances.size()) {
       finding.message =
           fmt::format("{}: the model uses only {} of {} features at {}: {}",
@@ -279,8 +279,8 @@ const RuleFactory kFeatureImportanceOverweight = {
         "more than 'threshold' of their sum. With 'nfeatures' features or "
         "fewer, nothing is judged, unless the run has the number of all "
         "features (hyperparameters/num_feature) and the model uses only these.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kFeatureImportanceOverweightAdvice,
+    .parameters = kFeatureImportanceOverweightParameters,
     .make = make_rule<FeatureImportanceOverweight>,
     .has_own_start_step = true,
     .subject = "the tensors of XGBoost",

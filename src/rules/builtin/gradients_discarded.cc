@@ -13,13 +13,13 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kGradientsDiscardedParameters[] = {
     kStartStep,
     kEndStep,
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kGradientsDiscardedAdvice[] = {
     {.cause = "a loop that accumulates the gradients of several batches and "
               "calls zero_grad() for each of them: only those of the last "
               "batch before the update are left",
@@ -27,7 +27,7 @@ const Advice kAdvice[] = {
                "after it, and not before each backward pass"},
 };
 
-constexpr OptimizerFlag kFlag = {
+constexpr OptimizerFlag kDiscarded = {
     .value = &OptimizerFacts::discards_gradients,
     .message =
         "five updates in a row used only the gradients of the last backward "
@@ -54,11 +54,12 @@ const RuleFactory kGradientsDiscarded = {
         "five updates in a row, three or more backward passes precede the "
         "update of an optimizer, each of them finds cleared gradients, and no "
         "other optimizer acts between them.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kGradientsDiscardedAdvice,
+    .parameters = kGradientsDiscardedParameters,
     .make =
         [](const Parameters&) {
-          return make_rule<OptimizerFlagRule>(kFlag, kAdvice[0]);
+          return make_rule<OptimizerFlagRule>(kDiscarded,
+                                              kGradientsDiscardedAdvice[0]);
         },
 };
 

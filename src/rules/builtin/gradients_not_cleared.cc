@@ -14,13 +14,13 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kGradientsNotClearedParameters[] = {
     kStartStep,
     kEndStep,
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kGradientsNotClearedAdvice[] = {
     {.cause = "a loop that never calls zero_grad(), or calls it for other "
               "parameters: PyTorch adds each new gradient to the last one, so "
               "the updates grow and repeat those before them",
@@ -29,7 +29,7 @@ const Advice kAdvice[] = {
                "once after each update"},
 };
 
-constexpr OptimizerFlag kFlag = {
+constexpr OptimizerFlag kNotCleared = {
     .value = &OptimizerFacts::keeps_gradients,
     .message =
         "five updates in a row used the sum of the gradients of all "
@@ -53,11 +53,12 @@ const RuleFactory kGradientsNotCleared = {
         "Fires when nothing clears the gradients of an optimizer between its "
         "updates: in five updates in a row, the backward pass adds to the "
         "gradients that the update before has used.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kGradientsNotClearedAdvice,
+    .parameters = kGradientsNotClearedParameters,
     .make =
         [](const Parameters&) {
-          return make_rule<OptimizerFlagRule>(kFlag, kAdvice[0]);
+          return make_rule<OptimizerFlagRule>(kNotCleared,
+                                              kGradientsNotClearedAdvice[0]);
         },
 };
 

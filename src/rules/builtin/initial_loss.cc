@@ -34,7 +34,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kInitialLossParameters[] = {
     {.name = "max_ratio",
      .type = ParameterType::real,
      .default_text = "4",
@@ -52,7 +52,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kInitialLossAdvice[] = {
     {.when = "far above a guess",
      .cause = "initial weights of the last layer that are too large, such as "
               "those of an embedding that it shares, or inputs that are not "
@@ -192,7 +192,7 @@ class InitialLoss : public Rule {
         "guess among {} classes has {:.4g}, at {}",
         tensor_text(tensor, worker), first.value, losses.back().value,
         losses.size(), guess.classes, guess.loss, step_text(first.step));
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kInitialLossAdvice[0]);
     Evidence& evidence =
         finding.evidence.emplace_back(place_of(tensor, worker, first));
     evidence.quantity = "loss / loss of a guess";
@@ -228,7 +228,7 @@ class InitialLoss : public Rule {
         "{} classes has {:.4g}, at {}",
         tensor_text(tensor, worker), first.value, guess.classes, guess.loss,
         step_text(first.step));
-    set_advice(finding, kAdvice[1]);
+    set_advice(finding, kInitialLossAdvice[1]);
     Evidence& evidence =
         finding.evidence.emplace_back(place_of(tensor, worker, first));
     evidence.quantity = "loss";
@@ -259,8 +259,8 @@ const RuleFactory kInitialLoss = {
         "negative of that logarithm. A model whose weights "
         "look trained, or whose loss before the first update was not saved, is "
         "not judged.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kInitialLossAdvice,
+    .parameters = kInitialLossParameters,
     .make = make_rule<InitialLoss>,
 };
 

@@ -32,7 +32,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kLabelsAndInputsParameters[] = {
     {.name = "num_steps",
      .type = ParameterType::integer,
      .default_text = "10",
@@ -59,7 +59,7 @@ const ParameterSpec kParameters[] = {
 };
 
 // In the order of `DataFault`.
-const Advice kAdvice[] = {
+const Advice kLabelsAndInputsAdvice[] = {
     {.when = "inputs that are not finite",
      .cause = "missing values in the data, or a division by zero or a "
               "logarithm in their preparation",
@@ -309,7 +309,8 @@ class LabelsAndInputs : public FactsRule {
     finding.message = fmt::format(
         "{}{}: {}", is_of_labels(found.fault) ? "the labels of " : "",
         tensor_text(tensor, worker), found.message);
-    set_advice(finding, kAdvice[static_cast<std::size_t>(found.fault)]);
+    set_advice(finding,
+               kLabelsAndInputsAdvice[static_cast<std::size_t>(found.fault)]);
     Evidence& evidence = finding.evidence.emplace_back();
     evidence.tensor = tensor;
     evidence.worker = worker;
@@ -355,8 +356,8 @@ const RuleFactory kLabelsAndInputs = {
         "images have mixed channels. Advises if the targets of a regression "
         "of XGBoost are whole numbers from 0 on, each about as often, as "
         "labels of classes are.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kLabelsAndInputsAdvice,
+    .parameters = kLabelsAndInputsParameters,
     .make = make_rule<LabelsAndInputs>,
 };
 

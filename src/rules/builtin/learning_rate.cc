@@ -33,7 +33,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kLearningRateParameters[] = {
     {.name = "num_updates",
      .type = ParameterType::integer,
      .default_text = "100",
@@ -255,7 +255,7 @@ const RuleFactory kLearningRate = {
         "quarter of all, had less than a hundred-thousandth of the highest "
         "learning rate.",
     .advice = kRateAdvice,
-    .parameters = kParameters,
+    .parameters = kLearningRateParameters,
     .make = make_rule<LearningRate>,
 };
 

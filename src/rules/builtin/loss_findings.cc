@@ -9,7 +9,7 @@
 namespace smdebug {
 namespace {
 
-const Advice kAdvice[] = {
+const Advice kLossFindingsAdvice[] = {
     {.when = "the loss is not finite",
      .cause = "a training that diverged because of a learning rate that is too "
               "high or an overflow",
@@ -166,10 +166,10 @@ const Advice kAdvice[] = {
 
 }  // namespace
 
-std::span<const Advice> loss_advice() { return kAdvice; }
+std::span<const Advice> loss_advice() { return kLossFindingsAdvice; }
 
 const Advice& advice_on(LossFault fault) {
-  return kAdvice[static_cast<std::size_t>(fault)];
+  return kLossFindingsAdvice[static_cast<std::size_t>(fault)];
 }
 
 void merge(std::optional<Finding>& finding, Finding more) {

@@ -35,7 +35,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kLossInputParameters[] = {
     {.name = "num_steps",
      .type = ParameterType::integer,
      .default_text = "3",
@@ -255,7 +255,7 @@ const RuleFactory kLossInput = {
         "of the loss "
         "made it NaN or infinite, such as the log of 0.",
     .advice = kInputAdvice,
-    .parameters = kParameters,
+    .parameters = kLossInputParameters,
     .make = make_rule<LossInput>,
 };
 

@@ -41,7 +41,7 @@ std::string percent_text(double percent) {
                        : fmt::format("{:.0f}", percent);
 }
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kLossNotDecreasingParameters[] = {
     {.name = "collection_names",
      .type = ParameterType::text_list,
      .default_text = "",
@@ -324,7 +324,8 @@ Result<bool> judges_trend(const Parameters& parameters) {
   return true;
 }
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+Result<std::unique_ptr<Rule>> make_loss_not_decreasing(
+    const Parameters& parameters) {
   if (!parameters.boolean("use_losses_collection") &&
       parameters.text_list("collection_names").empty() &&
       parameters.text_list("tensor_regex").empty()) {
@@ -370,8 +371,8 @@ const RuleFactory kLossNotDecreasing = {
         "prediction, or that of a guess while dropout drops 70 % of the units "
         "or more.",
     .advice = loss_advice(),
-    .parameters = kParameters,
-    .make = make,
+    .parameters = kLossNotDecreasingParameters,
+    .make = make_loss_not_decreasing,
 };
 
 }  // namespace smdebug

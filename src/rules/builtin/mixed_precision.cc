@@ -38,7 +38,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kMixedPrecisionParameters[] = {
     {.name = "skipped_share",
      .type = ParameterType::real,
      .default_text = "0.25",
@@ -60,7 +60,7 @@ enum class PrecisionFault {
 };
 
 // In the order of `PrecisionFault`.
-const Advice kAdvice[] = {
+const Advice kMixedPrecisionAdvice[] = {
     {.when = "gradients clipped before they are unscaled",
      .cause = "a missing scaler.unscale_(optimizer): the limit applies to "
               "gradients that are thousands of times too large, so the "
@@ -332,7 +332,7 @@ class MixedPrecision : public Rule {
   }
 
   static const Advice& advice_on(PrecisionFault fault) {
-    return kAdvice[static_cast<std::size_t>(fault)];
+    return kMixedPrecisionAdvice[static_cast<std::size_t>(fault)];
   }
 
   double skipped_share_;
@@ -353,8 +353,8 @@ const RuleFactory kMixedPrecision = {
         "first 64; and when a loss is NaN or infinite with float16 weights "
         "whose optimizer has an epsilon that is 0 in float16, or with a "
         "trainer that hides it in its log.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kMixedPrecisionAdvice,
+    .parameters = kMixedPrecisionParameters,
     .make = make_rule<MixedPrecision>,
 };
 

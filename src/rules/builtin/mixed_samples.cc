@@ -21,9 +21,9 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {kStartStep, kEndStep, kPreset};
+const ParameterSpec kMixedSamplesParameters[] = {kStartStep, kEndStep, kPreset};
 
-const Advice kAdvice[] = {
+const Advice kMixedSamplesAdvice[] = {
     {.when = "samples in the dimension of the steps",
      .cause = "a layer that expects (steps, samples, features), the default of "
               "torch, and gets (samples, steps, features): it takes the batch "
@@ -131,7 +131,7 @@ class MixedSamples : public FactsRule {
             ? ""
             : fmt::format(", as does {}", count_text(others, "further layer")),
         step_text(last_step()));
-    set_advice(finding, kAdvice[layer.is_batch_first ? 1 : 0]);
+    set_advice(finding, kMixedSamplesAdvice[layer.is_batch_first ? 1 : 0]);
     Evidence& evidence = finding.evidence.emplace_back();
     evidence.tensor = module.path;
     evidence.worker = worker;
@@ -155,8 +155,8 @@ const RuleFactory kMixedSamples = {
         "Fires if the number of samples, the rows of the targets of the loss, "
         "is the size of the dimension that the layer takes for steps, and not "
         "of the one that it takes for samples.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kMixedSamplesAdvice,
+    .parameters = kMixedSamplesParameters,
     .make = make_rule<MixedSamples>,
 };
 

@@ -23,7 +23,7 @@
 namespace smdebug {
 namespace {
 
-constexpr const char* kGluonInput = ".*embedding0_input_0";
+constexpr const char* kGluonTokens = ".*embedding0_input_0";
 // Positions and types of tokens are embedded too, and a type of 0 is no token.
 constexpr const char* kEmbeddingInput =
     "^(?!.*(token_type|segment|position)).*[Ee]mbedding.*_input_0";
@@ -31,10 +31,10 @@ constexpr const char* kKerasEmbeddingInputs =
     "^(?!.*(token_type|segment|position)).*"
     "[Ee]mbedding[^/]*/inputs(_\\d+)?$";
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kNLPSequenceRatioParameters[] = {
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
-     .default_text = kGluonInput,
+     .default_text = kGluonTokens,
      .description =
          "Patterns of the names of sequence tensors; the default also selects "
          "the inputs of every module whose name contains 'embedding', but not "
@@ -53,7 +53,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kNLPSequenceRatioAdvice[] = {
     {.cause = "sequences of very different length in one batch, or a "
               "vocabulary that lacks words of the data: the model mostly "
               "processes padding or unknown words",
@@ -114,7 +114,7 @@ class NLPSequenceRatio : public Rule {
   NLPSequenceRatio(std::vector<std::string> regexes,
                    std::vector<TokenLimit> limits)
       : limits_(std::move(limits)) {
-    if (regexes == std::vector<std::string>{kGluonInput}) {
+    if (regexes == std::vector<std::string>{kGluonTokens}) {
       regexes.insert(regexes.end(), {kEmbeddingInput, kKerasEmbeddingInputs});
     }
     selector_.regexes = std::move(regexes);
@@ -207,14 +207,15 @@ class NLPSequenceRatio : public Rule {
         {shares.size(), count_tensors(finding.evidence).workers},
         fmt::format("{} shares of this step are above their threshold",
                     shares.size()));
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kNLPSequenceRatioAdvice[0]);
   }
 
   std::vector<TokenLimit> limits_;
   TensorSelector selector_;
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+Result<std::unique_ptr<Rule>> make_nlp_sequence_ratio(
+    const Parameters& parameters) {
   SMD_TRY(auto limits, parse_limits(parameters));
   return make_rule<NLPSequenceRatio>(parameters.text_list("tensor_regex"),
                                      std::move(limits));
@@ -230,9 +231,9 @@ const RuleFactory kNLPSequenceRatio = {
     .condition =
         "Fires when the share of a token of 'token_values' in a tensor "
         "exceeds its 'token_thresholds_percent'.",
-    .advice = kAdvice,
-    .parameters = kParameters,
-    .make = make,
+    .advice = kNLPSequenceRatioAdvice,
+    .parameters = kNLPSequenceRatioParameters,
+    .make = make_nlp_sequence_ratio,
 };
 
 }  // namespace smdebug

@@ -55,7 +55,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kNoGeneralizationParameters[] = {
     {.name = "patience",
      .type = ParameterType::integer,
      .default_text = "4",
@@ -87,7 +87,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kNoGeneralizationAdvice[] = {
     {.cause = "labels that do not belong to the inputs, such as rows that were "
               "shuffled apart from each other, or a training set that is so "
               "small that the model memorizes it",
@@ -158,7 +158,7 @@ std::optional<Reference> guess_by_shares(std::span<const double> labels) {
 }
 
 // The evaluations by one validation loss.
-struct Course {
+struct GeneralizationCourse {
   Evaluation last;
   RunningMean training;  // the newest that is known
   // Of the first evaluation.
@@ -198,7 +198,7 @@ struct Course {
 
 // Whether the model has certainly become better than a guess on the training
 // set, and certainly better than it is on the validation set.
-bool memorizes(const Course& course, const Reference& reference) {
+bool memorizes(const GeneralizationCourse& course, const Reference& reference) {
   const RunningMean& training = course.training;
   const RunningMean& validation = course.last.validation;
   if (training.count < kFewestTraining ||
@@ -285,7 +285,8 @@ class NoGeneralization : public Rule {
     std::optional<Reference> guess;
     std::optional<Reference> by_shares;  // of XGBoost's labels
     EvaluationPhases phases;
-    std::map<std::string, Course, std::less<>> courses;  // by `key`
+    std::map<std::string, GeneralizationCourse, std::less<>>
+        courses;  // by `key`
   };
 
   static void keep(std::optional<Finding>& finding,
@@ -319,14 +320,15 @@ class NoGeneralization : public Rule {
   std::optional<Finding> judge(Worker& worker, EvaluationPhases::Ended ended) {
     std::optional<Finding> finding;
     for (Evaluation& one : ended) {
-      Course& course = worker.courses[one.key];
+      GeneralizationCourse& course = worker.courses[one.key];
       course.add(std::move(one));
       keep(finding, judge(worker, course));
     }
     return finding;
   }
 
-  std::optional<Finding> judge(const Worker& worker, const Course& course) {
+  std::optional<Finding> judge(const Worker& worker,
+                               const GeneralizationCourse& course) {
     const auto reference = reference_of(worker, course);
     if (!reference) return std::nullopt;
     most_evaluations_ = std::max(most_evaluations_, course.evaluations);
@@ -346,7 +348,7 @@ class NoGeneralization : public Rule {
   }
 
   std::optional<Finding> judge_at_end(const Worker& worker,
-                                      const Course& course) {
+                                      const GeneralizationCourse& course) {
     const auto reference = reference_of(worker, course);
     if (!reference || course.evaluations < patience_at_end_ ||
         course.training_losses < kSettled) {
@@ -359,12 +361,13 @@ class NoGeneralization : public Rule {
     return describe(course, *reference);
   }
 
-  double share_of(const Course& course) const {
+  double share_of(const GeneralizationCourse& course) const {
     return course.is_of_trees() ? std::max(validation_share_, kBoostedShare)
                                 : validation_share_;
   }
 
-  bool has_generalized(const Course& course, const Reference& reference) const {
+  bool has_generalized(const GeneralizationCourse& course,
+                       const Reference& reference) const {
     const double share = share_of(course);
     if (course.best_beside(reference) <= share * reference.loss) return true;
     // Trees that soon become too sure of themselves may have a signal although
@@ -374,8 +377,8 @@ class NoGeneralization : public Rule {
            course.best_later <= share * *course.first;
   }
 
-  static std::optional<Reference> reference_of(const Worker& worker,
-                                               const Course& course) {
+  static std::optional<Reference> reference_of(
+      const Worker& worker, const GeneralizationCourse& course) {
     if (worker.guess) return worker.guess;
     const std::string& pair = course.last.pair;
     const bool is_binary = pair == "logloss";
@@ -393,7 +396,8 @@ class NoGeneralization : public Rule {
     return Reference{Reference::Kind::first, *course.first, 0};
   }
 
-  Finding describe(const Course& course, const Reference& reference) const {
+  Finding describe(const GeneralizationCourse& course,
+                   const Reference& reference) const {
     const Evidence& place = course.last.last;
     Finding finding;
     const bool is_first = reference.kind == Reference::Kind::first;
@@ -407,7 +411,7 @@ class NoGeneralization : public Rule {
                  : fmt::format("{}", course.evaluations),
         100 * (1 - share_of(course)), text_of(reference), best,
         course.training.mean, step_text(place.step));
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kNoGeneralizationAdvice[0]);
     Evidence evidence = place;
     evidence.quantity = "lowest mean validation loss";
     evidence.value = best;
@@ -445,8 +449,8 @@ const RuleFactory kNoGeneralization = {
         "validation loss if there are none; these are judged after 10 rounds, "
         "and a fall of 0.5 % is enough to pass, also below the first loss if "
         "that is near the guess.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kNoGeneralizationAdvice,
+    .parameters = kNoGeneralizationParameters,
     .make = make_rule<NoGeneralization>,
 };
 

@@ -30,7 +30,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kNormalizationTroubleParameters[] = {
     {.name = "num_steps",
      .type = ParameterType::integer,
      .default_text = "20",
@@ -62,7 +62,7 @@ constexpr const char* kUsualMomentum =
     "batch, and 0.99 in Keras, where it is the share of the old statistics";
 
 // In the order of `Trouble`.
-const Advice kAdvice[] = {
+const Advice kNormalizationTroubleAdvice[] = {
     {.when = "running statistics that do not change",
      .cause = "a momentum that keeps the running statistics of a normalization "
               "where they began: an evaluation normalizes by other numbers "
@@ -101,10 +101,10 @@ const Advice kAdvice[] = {
 constexpr const char* kRunningStatistics =
     "(running|moving)_(mean|var|variance)(:0)?$";
 // They are small, but there are many.
-constexpr Step kInterval = 50;
+constexpr Step kStatisticsInterval = 50;
 
 const Advice& advice_on(Trouble trouble) {
-  return kAdvice[static_cast<std::size_t>(trouble)];
+  return kNormalizationTroubleAdvice[static_cast<std::size_t>(trouble)];
 }
 
 // Steps in which the inputs of a model must have been measured.
@@ -141,7 +141,7 @@ class NormalizationTrouble : public Rule {
   RuleNeeds needs() const override {
     return {.selectors = {{.collections = {"losses"}, .regexes = {}},
                           {.collections = {}, .regexes = {kRunningStatistics}}},
-            .interval = kInterval};
+            .interval = kStatisticsInterval};
   }
 
   void on_facts(std::string_view name, const RunFacts& facts) override {
@@ -346,8 +346,8 @@ const RuleFactory kNormalizationTrouble = {
         "a batch has one sample, and at the end of the training if more than "
         "'first_values_share' of their first values was left when the model "
         "was last evaluated.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kNormalizationTroubleAdvice,
+    .parameters = kNormalizationTroubleParameters,
     .make = make_rule<NormalizationTrouble>,
 };
 

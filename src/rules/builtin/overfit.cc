@@ -46,7 +46,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kOverfitParameters[] = {
     {.name = "tensor_regex",
      .type = ParameterType::text_list,
      .default_text = "",
@@ -90,7 +90,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kOverfitAdvice[] = {
     {.cause = "a model that memorizes its training set; a gap from the first "
               "evaluation on means that the two sets differ",
      .advice =
@@ -100,7 +100,7 @@ const Advice kAdvice[] = {
 };
 
 // The evaluations by one validation loss.
-struct Course {
+struct OverfitCourse {
   std::int64_t evaluations = 0;
   std::int64_t exceeded = 0;     // evaluations in a row
   StepId exceeded_since;         // the first of them
@@ -115,13 +115,13 @@ constexpr double kRatioOfRise = 1;
 // An excess from which on percents are hard to read.
 constexpr double kManyTimes = 10;
 
-std::string percent_text(double ratio) {
+std::string ratio_text(double ratio) {
   return fmt::format("{:.3g} %", 100 * ratio);
 }
 
 // "50 % above", "57 times".
 std::string excess_text(double ratio) {
-  return ratio < kManyTimes ? percent_text(ratio) + " above"
+  return ratio < kManyTimes ? ratio_text(ratio) + " above"
                             : fmt::format("{:.0f} times", 1 + ratio);
 }
 
@@ -246,7 +246,7 @@ class Overfit : public Rule {
     if (one.training.mean <= 0) return;
     const double mean = one.validation.mean;
     const double ratio = (mean - one.training.mean) / one.training.mean;
-    Course& course = courses_[one.key];
+    OverfitCourse& course = courses_[one.key];
     ++course.evaluations;
     const bool is_new_best = !course.best || mean < *course.best;
     if (is_new_best) course.best = mean;
@@ -283,7 +283,7 @@ class Overfit : public Rule {
   }
 
   // `rise`: that of the validation loss; none: its ratio is too high.
-  void describe(const Evaluation& one, const Course& course,
+  void describe(const Evaluation& one, const OverfitCourse& course,
                 std::optional<double> rise, std::optional<double> before,
                 Finding& finding) const {
     finding.message = fmt::format(
@@ -292,14 +292,14 @@ class Overfit : public Rule {
     if (rise) {
       finding.message +=
           fmt::format("{} the lowest so far (allowed: up to {}) and ",
-                      excess_text(*rise), percent_text(rise_threshold_));
+                      excess_text(*rise), ratio_text(rise_threshold_));
     }
     finding.message +=
         fmt::format("{} the mean training loss {:.4g}",
                     excess_text(*course.before), one.training.mean);
     if (!rise) {
       finding.message +=
-          fmt::format(" (allowed: up to {})", percent_text(ratio_threshold_));
+          fmt::format(" (allowed: up to {})", ratio_text(ratio_threshold_));
     }
     if (course.exceeded > 1) {
       finding.message +=
@@ -313,10 +313,10 @@ class Overfit : public Rule {
     if (before) {
       finding.message +=
           fmt::format("; the evaluation before had {}",
-                      *before < kManyTimes ? percent_text(*before)
+                      *before < kManyTimes ? ratio_text(*before)
                                            : excess_text(*before) + " as much");
     }
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kOverfitAdvice[0]);
   }
 
   Step start_step_;
@@ -326,7 +326,7 @@ class Overfit : public Rule {
   TensorSelector selector_;
   EvaluationPhases phases_;
   LossRoles roles_;
-  std::map<std::string, Course> courses_;  // by `Evaluation::key`
+  std::map<std::string, OverfitCourse> courses_;  // by `Evaluation::key`
 };
 
 }  // namespace
@@ -343,8 +343,8 @@ const RuleFactory kOverfit = {
         "twice the training loss and has risen that much above the lowest so "
         "far. With 'pass_new_best', evaluations with the lowest validation "
         "loss so far do not count.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kOverfitAdvice,
+    .parameters = kOverfitParameters,
     .make = make_rule<Overfit>,
     .has_own_start_step = true,
 };

@@ -35,7 +35,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kOvertrainingParameters[] = {
     {.name = "patience_train",
      .type = ParameterType::integer,
      .default_text = "5",
@@ -60,7 +60,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kOvertrainingAdvice[] = {
     {.cause = "a training that continues after it has converged: further steps "
               "cost time without benefit",
      .advice =
@@ -69,7 +69,7 @@ const Advice kAdvice[] = {
 };
 
 // The losses under one name, at one step each.
-struct LossCourse {
+struct PairCourse {
   std::string pair;
   std::string_view unit = "saved steps";  // that `stale_steps` counts
   double best = std::numeric_limits<double>::infinity();
@@ -103,7 +103,7 @@ struct LossCourse {
   }
 };
 
-std::string course_text(const LossCourse& course, std::string_view what) {
+std::string course_text(const PairCourse& course, std::string_view what) {
   const std::string best = course.best_step.global < 0
                                ? "no loss was finite"
                                : fmt::format("best: {:.4g} at {}", course.best,
@@ -195,8 +195,8 @@ class Overtraining : public Rule {
 
   // The losses by one series, one for each evaluation.
   struct Evaluations {
-    LossCourse training{.unit = "steps"};
-    LossCourse validation{.unit = "evaluations"};
+    PairCourse training{.unit = "steps"};
+    PairCourse validation{.unit = "evaluations"};
   };
 
   std::optional<Finding> judge(const EvaluationPhases::Ended& ended) {
@@ -247,15 +247,15 @@ class Overtraining : public Rule {
   }
 
   void add(const std::map<std::string, StepLoss>& losses,
-           std::map<std::string, LossCourse>& courses) const {
+           std::map<std::string, PairCourse>& courses) const {
     for (const auto& [name, loss] : losses) {
-      LossCourse& course = courses[name];
+      PairCourse& course = courses[name];
       course.pair = loss.pair;
       course.add(loss.mean.mean, delta_, loss.place);
     }
   }
 
-  void judge(const LossCourse& training, const LossCourse& validation,
+  void judge(const PairCourse& training, const PairCourse& validation,
              std::optional<Finding>& finding) const {
     if (training.stale_steps < patience_train_ ||
         validation.stale_steps < patience_validation_) {
@@ -266,7 +266,7 @@ class Overtraining : public Rule {
       finding->message = fmt::format("{}: {}, and {}", validation.place.tensor,
                                      course_text(validation, "validation"),
                                      course_text(training, "training"));
-      set_advice(*finding, kAdvice[0]);
+      set_advice(*finding, kOvertrainingAdvice[0]);
     }
     finding->evidence.push_back(
         validation.evidence("validation", patience_validation_));
@@ -276,8 +276,8 @@ class Overtraining : public Rule {
   std::int64_t patience_train_;
   std::int64_t patience_validation_;
   double delta_;
-  std::map<std::string, LossCourse> training_;    // by pair
-  std::map<std::string, LossCourse> validation_;  // by tensor name
+  std::map<std::string, PairCourse> training_;    // by pair
+  std::map<std::string, PairCourse> validation_;  // by tensor name
   EvaluationPhases phases_;
   LossRoles roles_;
   std::map<std::string, Evaluations> of_series_;  // by `Evaluation::key`
@@ -296,8 +296,8 @@ const RuleFactory kOvertraining = {
         "'patience_validation' saved EVAL steps have passed without a loss "
         "below the best one minus 'delta'. With series of all losses, the mean "
         "of each evaluation is one validation loss.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kOvertrainingAdvice,
+    .parameters = kOvertrainingParameters,
     .make = make_rule<Overtraining>,
 };
 

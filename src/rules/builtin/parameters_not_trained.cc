@@ -36,7 +36,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kParametersNotTrainedParameters[] = {
     {.name = "num_steps",
      .type = ParameterType::integer,
      .default_text = "30",
@@ -55,7 +55,7 @@ const ParameterSpec kParameters[] = {
 };
 
 // The first seven are in the order of `WiringFault`.
-const Advice kAdvice[] = {
+const Advice kParametersNotTrainedAdvice[] = {
     {.when = "nothing moves and no optimizer acts",
      .cause = "optimizer.step() is never called, or a gradient scaler skips "
               "every step because the gradients are not finite",
@@ -129,10 +129,10 @@ const Advice kAdvice[] = {
                "and the unexpected names, and rename them, for example with "
                "name.removeprefix('module.')"},
 };
-const Advice& kFrozenMoves = kAdvice[7];
-const Advice& kLayersOutside = kAdvice[8];
-const Advice& kAllFrozen = kAdvice[9];
-const Advice& kNotLoaded = kAdvice[10];
+const Advice& kFrozenMoves = kParametersNotTrainedAdvice[7];
+const Advice& kLayersOutside = kParametersNotTrainedAdvice[8];
+const Advice& kAllFrozen = kParametersNotTrainedAdvice[9];
+const Advice& kNotLoaded = kParametersNotTrainedAdvice[10];
 
 // Whether it has the name of a weight in Keras: "dense/weights/dense/kernel:0".
 bool is_of_keras(const ParameterFacts& parameter) {
@@ -160,7 +160,7 @@ bool trains_nothing(const RunFacts& facts) {
 }
 
 const Advice& advice_on(WiringFault fault) {
-  return kAdvice[static_cast<std::size_t>(fault)];
+  return kParametersNotTrainedAdvice[static_cast<std::size_t>(fault)];
 }
 
 // "a, b, c and 12 more", of parameters or their facts.
@@ -569,7 +569,8 @@ class ParametersNotTrained : public Rule {
   bool has_expected_ = false;  // one that should be frozen was seen
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+Result<std::unique_ptr<Rule>> make_parameters_not_trained(
+    const Parameters& parameters) {
   std::optional<TensorMatcher> frozen;
   if (const std::string& pattern = parameters.text("expect_frozen");
       !pattern.empty()) {
@@ -594,9 +595,9 @@ const RuleFactory kParametersNotTrained = {
         "optimizer holds, or if a model of Keras is trained for 'num_steps' "
         "steps although all of its parameters are frozen, or if a call of "
         "load_state_dict() found no parameter of the model.",
-    .advice = kAdvice,
-    .parameters = kParameters,
-    .make = make,
+    .advice = kParametersNotTrainedAdvice,
+    .parameters = kParametersNotTrainedParameters,
+    .make = make_parameters_not_trained,
 };
 
 }  // namespace smdebug

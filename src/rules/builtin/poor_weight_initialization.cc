@@ -41,17 +41,17 @@ constexpr std::string_view kReluInputs =
     ".*relu_input,.*ReLU_input,"
     "(?<![PpYy])(?<![Pp]_)(?<![Yy]_)[Rr]e_?[Ll][Uu](_?\\d+)?[_/]input";
 
-constexpr std::string_view kSignal = "signal", kWeights = "weights";
+constexpr std::string_view kJudgeSignal = "signal", kJudgeWeights = "weights";
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kPoorWeightInitializationParameters[] = {
     {.name = "judged",
      .type = ParameterType::text,
-     .default_text = kSignal,
+     .default_text = kJudgeSignal,
      .description =
          "The basis of the verdict: 'signal', the activation inputs, gradients "
          "and losses of the first steps; 'weights', the weights themselves.",
-     .choices = {kSignal, kWeights},
-     .tuned_text = kWeights},
+     .choices = {kJudgeSignal, kJudgeWeights},
+     .tuned_text = kJudgeWeights},
     {.name = "max_scale",
      .type = ParameterType::real,
      .default_text = "4",
@@ -103,7 +103,7 @@ const ParameterSpec kParameters[] = {
 };
 
 // First those of `weights_at_start`.
-const Advice kAdvice[] = {
+const Advice kPoorWeightInitializationAdvice[] = {
     {.when = "weights of 0",
      .cause = "weights that were all set to 0: no layer passes a gradient on, "
               "and all units of a layer stay equal",
@@ -140,7 +140,7 @@ const Advice kAdvice[] = {
 };
 
 constexpr std::size_t kOfWeights = 4;
-const Advice& kSignalAdvice = kAdvice[kOfWeights];
+const Advice& kSignalAdvice = kPoorWeightInitializationAdvice[kOfWeights];
 
 // Positions of the selectors.
 constexpr std::size_t kActivations = 0;
@@ -376,11 +376,12 @@ class PoorWeightInitialization : public Rule {
   std::array<std::uint64_t, 3> judged_ = {};  // by position of the selector
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
-  if (parameters.text("judged") == kWeights) {
+Result<std::unique_ptr<Rule>> make_poor_weight_initialization(
+    const Parameters& parameters) {
+  if (parameters.text("judged") == kJudgeWeights) {
     return weights_at_start(
         {parameters.real("max_scale"), parameters.real("min_scale")},
-        std::span(kAdvice).first<kOfWeights>());
+        std::span(kPoorWeightInitializationAdvice).first<kOfWeights>());
   }
   TensorSelector activations;
   activations.regexes = parameters.text_list("activation_inputs_regex");
@@ -412,9 +413,9 @@ const RuleFactory kPoorWeightInitialization = {
         "if the median is above 1.75 times 'max_scale', as saturated units "
         "hide large weights), and when the median is below "
         "'min_scale' and the loss does not depend on the weights yet.",
-    .advice = kAdvice,
-    .parameters = kParameters,
-    .make = make,
+    .advice = kPoorWeightInitializationAdvice,
+    .parameters = kPoorWeightInitializationParameters,
+    .make = make_poor_weight_initialization,
 };
 
 }  // namespace smdebug

@@ -18,7 +18,7 @@ namespace {
 using Losses = std::span<const ScalarSample>;
 
 // Losses before large updates are judged, and after which they no longer are.
-constexpr std::size_t kEnoughLosses = 40, kMostLosses = 200;
+constexpr std::size_t kLossesOfRate = 40, kMostLosses = 200;
 // Saved steps with an estimate.
 constexpr std::size_t kEnoughUpdates = 5;
 // The fall of the loss per update, to first order and as a share of the loss,
@@ -379,7 +379,7 @@ RateVerdict judge_sum(const UpdateHistory& history) {
   const auto diverged = std::ranges::find_if(
       losses, [](const auto& loss) { return !std::isfinite(loss.value); });
   const bool is_finite = diverged == losses.end();
-  if (losses.size() < (is_finite ? kEnoughLosses : 2)) return {};
+  if (losses.size() < (is_finite ? kLossesOfRate : 2)) return {};
   const LossCourse course = course_of(losses);
   const double first = losses.front().value;
   if (!std::isfinite(first) || (is_finite && course.now < kHigh * first)) {

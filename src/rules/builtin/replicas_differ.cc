@@ -35,7 +35,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kReplicasDifferParameters[] = {
     {.name = kCollectionNames.name,
      .type = ParameterType::text_list,
      .default_text = "weights,biases",
@@ -52,7 +52,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kReplicasDifferAdvice[] = {
     {.cause =
          "workers that started from different weights, or a gradient that is "
          "not averaged over them (layers used outside the wrapped model, "
@@ -260,7 +260,7 @@ class ReplicasDiffer : public Rule {
       finding.message +=
           fmt::format("; {} tensors differ between workers", tensors.size());
     }
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kReplicasDifferAdvice[0]);
     finding.evidence = std::move(offenders);
     return finding;
   }
@@ -273,7 +273,8 @@ class ReplicasDiffer : public Rule {
   std::set<std::string, std::less<>> cut_layers_;  // which pass
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+Result<std::unique_ptr<Rule>> make_replicas_differ(
+    const Parameters& parameters) {
   SMD_TRY(TensorSelector selector, required_tensors(parameters));
   return make_rule<ReplicasDiffer>(std::move(selector),
                                    Tolerance::of(parameters));
@@ -287,9 +288,9 @@ const RuleFactory kReplicasDiffer = {
     .condition =
         "Fires when a tensor of one worker does not equal, as in "
         "numpy.allclose, that of the first worker at the same step.",
-    .advice = kAdvice,
-    .parameters = kParameters,
-    .make = make,
+    .advice = kReplicasDifferAdvice,
+    .parameters = kReplicasDifferParameters,
+    .make = make_replicas_differ,
 };
 
 }  // namespace smdebug

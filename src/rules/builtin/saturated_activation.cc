@@ -32,7 +32,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kSaturatedActivationParameters[] = {
     {.name = kCollectionNames.name,
      .type = ParameterType::text_list,
      .default_text = "tanh_input,sigmoid_input",
@@ -74,7 +74,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kSaturatedActivationAdvice[] = {
     {.cause =
          "weights or inputs that are too large: where the function is flat, it "
          "propagates no gradient, so the layers before it no longer learn",
@@ -122,7 +122,7 @@ class SaturatedActivation : public InactiveLayerRule {
  public:
   SaturatedActivation(std::vector<TensorSelector> selectors,
                       const Ranges& ranges, const InactiveLimits& limits)
-      : InactiveLayerRule(limits, kWords, kAdvice),
+      : InactiveLayerRule(limits, kWords, kSaturatedActivationAdvice),
         selectors_(std::move(selectors)),
         ranges_(ranges) {}
 
@@ -246,7 +246,8 @@ Result<ActiveRange> range_of(const Parameters& parameters,
                            min, max, range.above, *range.below)};
 }
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+Result<std::unique_ptr<Rule>> make_saturated_activation(
+    const Parameters& parameters) {
   SMD_TRY(TensorSelector selector, required_tensors(parameters));
   Ranges ranges;
   SMD_TRY(ranges.tanh, range_of(parameters, "tanh"));
@@ -266,9 +267,9 @@ const RuleFactory kSaturatedActivation = {
         "Fires when more than 'threshold_layer' percent of the units of a "
         "layer have inputs within the limits of the function in less than "
         "'threshold_inactivity' percent of the samples of a step.",
-    .advice = kAdvice,
-    .parameters = kParameters,
-    .make = make,
+    .advice = kSaturatedActivationAdvice,
+    .parameters = kSaturatedActivationParameters,
+    .make = make_saturated_activation,
     .subject =
         "the inputs of tanh and sigmoid layers (use nn.Tanh and "
         "nn.Sigmoid: functions such as torch.tanh have none)",

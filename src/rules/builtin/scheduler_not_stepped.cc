@@ -22,7 +22,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kSchedulerNotSteppedParameters[] = {
     {.name = "num_passes",
      .type = ParameterType::integer,
      .default_text = "3",
@@ -34,7 +34,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kSchedulerNotSteppedAdvice[] = {
     {.cause = "a call of scheduler.step() that is missing, or is never "
               "reached: the learning rate stays what it was at first",
      .advice = "call scheduler.step() after each epoch, or after each update "
@@ -116,7 +116,7 @@ class SchedulerNotStepped : public FactsRule {
         loop.data_passes
             ? fmt::format("at least {} passes over the data", *loop.data_passes)
             : count_text(evaluations_, "evaluation"));
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kSchedulerNotSteppedAdvice[0]);
     Evidence& evidence = finding.evidence.emplace_back();
     evidence.tensor = kind;
     evidence.worker = worker;
@@ -143,8 +143,8 @@ const RuleFactory kSchedulerNotStepped = {
         "Fires at the end of a training in which at least 'num_passes' passes "
         "over the data or evaluations began, if a scheduler of learning rates "
         "was made for an optimizer and none of that optimizer has stepped.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kSchedulerNotSteppedAdvice,
+    .parameters = kSchedulerNotSteppedParameters,
     .make = make_rule<SchedulerNotStepped>,
 };
 

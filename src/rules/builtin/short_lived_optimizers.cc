@@ -18,7 +18,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kShortLivedOptimizersParameters[] = {
     {.name = "num_optimizers",
      .type = ParameterType::integer,
      .default_text = "10",
@@ -30,7 +30,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kShortLivedOptimizersAdvice[] = {
     {.cause = "an optimizer that is constructed for each update: the averages "
               "of the gradients that it keeps start at 0 each time, so each "
               "update follows a single batch, with the size of a first update",
@@ -66,7 +66,7 @@ class ShortLivedOptimizers : public FactsRule {
         "other, until {}",
         tensor_text(kind, worker), count_text(count, "optimizer"),
         step_text(last_step()));
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kShortLivedOptimizersAdvice[0]);
     Evidence& evidence = finding.evidence.emplace_back();
     evidence.tensor = kind;
     evidence.worker = worker;
@@ -92,8 +92,8 @@ const RuleFactory kShortLivedOptimizers = {
         "Fires if at least 'num_optimizers' optimizers that keep averages of "
         "the gradients acted at most twice each and were then replaced by "
         "another one for the same parameters.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kShortLivedOptimizersAdvice,
+    .parameters = kShortLivedOptimizersParameters,
     .make = make_rule<ShortLivedOptimizers>,
 };
 

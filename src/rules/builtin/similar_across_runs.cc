@@ -31,7 +31,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kSimilarAcrossRunsParameters[] = {
     {.name = "other_trials",
      .type = ParameterType::text_list,
      .default_text = "",
@@ -57,7 +57,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kSimilarAcrossRunsAdvice[] = {
     {.cause = "a different seed, data order, initialization, library version "
               "or machine",
      .advice = "compare these between the two runs; if only the last digits "
@@ -199,7 +199,7 @@ class SimilarAcrossRuns : public Rule {
     const TensorCount found = count_tensors(finding.evidence);
     finding.message += others_text(
         found, fmt::format("{} tensors of this step differ", found.tensors));
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kSimilarAcrossRunsAdvice[0]);
     return finding;
   }
 
@@ -211,7 +211,8 @@ class SimilarAcrossRuns : public Rule {
   std::set<std::string, std::less<>> names_;  // saved by the judged run
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+Result<std::unique_ptr<Rule>> make_similar_across_runs(
+    const Parameters& parameters) {
   if (parameters.text_list("other_trials").empty()) {
     return Error{Error::Code::invalid_config,
                  "rule SimilarAcrossRuns: parameter 'other_trials' is missing; "
@@ -229,9 +230,9 @@ const RuleFactory kSimilarAcrossRuns = {
         "Fires when a tensor that both runs contain has different shapes, or "
         "elements with |a - b| > 'atol' + 'rtol' * |b|, where b is from the "
         "other run.",
-    .advice = kAdvice,
-    .parameters = kParameters,
-    .make = make,
+    .advice = kSimilarAcrossRunsAdvice,
+    .parameters = kSimilarAcrossRunsParameters,
+    .make = make_similar_across_runs,
 };
 
 }  // namespace smdebug

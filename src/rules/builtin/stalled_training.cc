@@ -22,7 +22,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kStalledTrainingParameters[] = {
     {.name = "threshold",
      .type = ParameterType::real,
      .default_text = "1800",
@@ -44,7 +44,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kStalledTrainingAdvice[] = {
     {.cause = "a data loader that hangs, a worker that waits for another, a "
               "full disk, or a lost network connection",
      .advice = "check these on the machine of the training; if the training is "
@@ -110,7 +110,7 @@ class StalledTraining : public Rule {
       finding.message += fmt::format("; the longest pause before was {:.4g} s",
                                      longest_pause_);
     }
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kStalledTrainingAdvice[0]);
     Evidence evidence;
     if (last_step_) evidence.step = *last_step_;
     evidence.quantity = "seconds without a new step";
@@ -130,7 +130,8 @@ class StalledTraining : public Rule {
   double longest_pause_ = 0;
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+Result<std::unique_ptr<Rule>> make_stalled_training(
+    const Parameters& parameters) {
   return make_rule<StalledTraining>(
       parameters.real("threshold"),
       parameters.boolean("stop_training_on_fire"));
@@ -142,9 +143,9 @@ const RuleFactory kStalledTrainingRule = {
     .name = "StalledTrainingRule",
     .summary = "There was no new step for a long time: the training hangs.",
     .condition = "Fires when 'threshold' seconds pass without a new step.",
-    .advice = kAdvice,
-    .parameters = kParameters,
-    .make = make,
+    .advice = kStalledTrainingAdvice,
+    .parameters = kStalledTrainingParameters,
+    .make = make_stalled_training,
 };
 
 }  // namespace smdebug

@@ -23,7 +23,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kTensorVarianceParameters[] = {
     kCollectionNames,
     kTensorRegex,
     {.name = "max_threshold",
@@ -43,7 +43,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kTensorVarianceAdvice[] = {
     {.when = "too large",
      .cause = "inputs that are not normalized, a large initialization, or a "
               "learning rate that is too high: values this far apart saturate "
@@ -57,7 +57,7 @@ const Advice kAdvice[] = {
                "larger initialization"},
 };
 
-struct Limits {
+struct VarianceLimits {
   std::optional<double> max, min;
 };
 
@@ -76,7 +76,7 @@ bool varies_by_design(const Observation& tensor) {
 
 class TensorVariance : public ThresholdRule {
  public:
-  TensorVariance(TensorSelector selector, const Limits& limits)
+  TensorVariance(TensorSelector selector, const VarianceLimits& limits)
       : ThresholdRule(std::move(selector), "variance"), limits_(limits) {}
 
  private:
@@ -108,15 +108,16 @@ class TensorVariance : public ThresholdRule {
   }
 
   const Advice& advice_on(const Evidence& worst) const override {
-    return kAdvice[worst.relation == ">" ? 0 : 1];
+    return kTensorVarianceAdvice[worst.relation == ">" ? 0 : 1];
   }
 
-  Limits limits_;
+  VarianceLimits limits_;
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+Result<std::unique_ptr<Rule>> make_tensor_variance(
+    const Parameters& parameters) {
   SMD_TRY(TensorSelector selector, required_tensors(parameters));
-  Limits limits;
+  VarianceLimits limits;
   if (parameters.has("max_threshold")) {
     limits.max = parameters.real("max_threshold");
   }
@@ -139,9 +140,9 @@ const RuleFactory kTensorVariance = {
     .condition =
         "Fires when the variance of a tensor is above 'max_threshold' or "
         "below 'min_threshold'.",
-    .advice = kAdvice,
-    .parameters = kParameters,
-    .make = make,
+    .advice = kTensorVarianceAdvice,
+    .parameters = kTensorVarianceParameters,
+    .make = make_tensor_variance,
 };
 
 }  // namespace smdebug

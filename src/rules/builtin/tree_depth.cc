@@ -29,7 +29,7 @@ namespace {
 // The collection is `trees`; the documents also write `tree`.
 constexpr const char* kNodes = "^trees?/Node$";
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kTreeDepthParameters[] = {
     {.name = "depth",
      .type = ParameterType::real,
      .default_text = "4",
@@ -41,7 +41,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kTreeDepthAdvice[] = {
     {.cause = "a max_depth that is too large for the data: deep trees memorize "
               "single samples",
      .advice = "lower max_depth, raise min_child_weight or gamma, or set the "
@@ -109,7 +109,7 @@ class TreeDepth : public Rule {
       finding.message +=
           fmt::format("; the deepest before had {}", deepest_before_);
     }
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kTreeDepthAdvice[0]);
     for (const Tree& tree : trees) {
       if (!(tree.depth > depth_)) break;
       Evidence evidence = tree.place;
@@ -126,7 +126,7 @@ class TreeDepth : public Rule {
   double deepest_before_ = -1;  // -1: none was seen
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+Result<std::unique_ptr<Rule>> make_tree_depth(const Parameters& parameters) {
   return make_rule<TreeDepth>(parameters.real("depth"));
 }
 
@@ -136,9 +136,9 @@ const RuleFactory kTreeDepth = {
     .name = "TreeDepth",
     .summary = "A tree of a boosted model is too deep.",
     .condition = "Fires when floor(log2(largest node number + 1)) > 'depth'.",
-    .advice = kAdvice,
-    .parameters = kParameters,
-    .make = make,
+    .advice = kTreeDepthAdvice,
+    .parameters = kTreeDepthParameters,
+    .make = make_tree_depth,
     .subject = "the tensors of XGBoost",
 };
 

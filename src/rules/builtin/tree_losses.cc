@@ -18,7 +18,7 @@ constexpr double kLowEta = 0.03;
 constexpr double kMostCorrected = 0.5;
 // A loss that rose by this factor is certain to have the wrong sign: a metric
 // that does not belong to the objective rises less.
-constexpr double kDivergence = 10;
+constexpr double kTimesAsHigh = 10;
 
 // The losses that XGBoost computes itself. Of an objective of the user, it does
 // so with predictions that may be of another kind: for rmse, scores and not
@@ -43,7 +43,7 @@ double corrected_share(double eta, Step rounds) {
 std::optional<LossFault> fault_of_rise(const LossTrend::Answer& answer,
                                        const Boosting& boosting,
                                        std::string_view metric) {
-  const bool diverges = answer.now > kDivergence * answer.before;
+  const bool diverges = answer.now > kTimesAsHigh * answer.before;
   if (boosting.has_own_objective && (diverges || !is_built_in(metric))) {
     return LossFault::trees_of_wrong_sign;
   }

@@ -29,7 +29,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kUnchangedTensorParameters[] = {
     kCollectionNames,
     kTensorRegex,
     {.name = "num_steps",
@@ -52,7 +52,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kUnchangedTensorAdvice[] = {
     {.cause = "a parameter that is frozen, not passed to the optimizer or "
               "without a gradient, a learning rate that is zero or far too "
               "small, or identical batches",
@@ -239,7 +239,7 @@ class UnchangedTensor : public Rule {
     const TensorCount found = count_tensors(offenders);
     finding.message += others_text(
         found, fmt::format("{} tensors are unchanged", found.tensors));
-    set_advice(finding, kAdvice[0]);
+    set_advice(finding, kUnchangedTensorAdvice[0]);
     finding.evidence = std::move(offenders);
     return finding;
   }
@@ -255,7 +255,8 @@ class UnchangedTensor : public Rule {
   std::uint64_t seen_ = 0;
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+Result<std::unique_ptr<Rule>> make_unchanged_tensor(
+    const Parameters& parameters) {
   SMD_TRY(TensorSelector selector, required_tensors(parameters));
   return make_rule<UnchangedTensor>(std::move(selector), parameters);
 }
@@ -268,9 +269,9 @@ const RuleFactory kUnchangedTensor = {
     .condition =
         "Fires when a tensor equals, as in numpy.allclose, each of the "
         "'num_steps' - 1 saved before it.",
-    .advice = kAdvice,
-    .parameters = kParameters,
-    .make = make,
+    .advice = kUnchangedTensorAdvice,
+    .parameters = kUnchangedTensorParameters,
+    .make = make_unchanged_tensor,
 };
 
 }  // namespace smdebug

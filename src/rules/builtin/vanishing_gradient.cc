@@ -27,7 +27,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kVanishingGradientParameters[] = {
     {.name = "threshold",
      .type = ParameterType::real,
      .default_text = "1e-7",
@@ -69,7 +69,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kVanishingGradientAdvice[] = {
     {.cause =
          "saturated activations, many layers without normalization or residual "
          "connections, a poor initialization, or a part of the graph that does "
@@ -181,7 +181,9 @@ class VanishingGradient : public ThresholdRule {
                        vanished, judged);
   }
 
-  const Advice& advice_on(const Evidence&) const override { return kAdvice[0]; }
+  const Advice& advice_on(const Evidence&) const override {
+    return kVanishingGradientAdvice[0];
+  }
 
   std::string bound_text(double bound) const {
     if (bound == threshold_) return fmt::format("{:g}", threshold_);
@@ -203,7 +205,8 @@ class VanishingGradient : public ThresholdRule {
   Step first_ = -1, last_ = -1;  // with gradients
 };
 
-Result<std::unique_ptr<Rule>> make(const Parameters& parameters) {
+Result<std::unique_ptr<Rule>> make_vanishing_gradient(
+    const Parameters& parameters) {
   SMD_TRY(const Aggregate aggregate,
           Aggregate::parse(parameters.text("aggregate")));
   return make_rule<VanishingGradient>(parameters, aggregate);
@@ -221,9 +224,9 @@ const RuleFactory kVanishingGradient = {
         "that "
         "of another gradient of the same shape, over 'patience' steps for "
         "enough gradients g of a step, as set by 'aggregate'.",
-    .advice = kAdvice,
-    .parameters = kParameters,
-    .make = make,
+    .advice = kVanishingGradientAdvice,
+    .parameters = kVanishingGradientParameters,
+    .make = make_vanishing_gradient,
 };
 
 }  // namespace smdebug

@@ -31,7 +31,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kWeightUpdateRatioParameters[] = {
     {.name = "num_steps",
      .type = ParameterType::integer,
      .default_text = "",
@@ -66,7 +66,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kWeightUpdateRatioAdvice[] = {
     {.when = "too large",
      .cause = "a learning rate that is too high or exploding gradients: "
               "updates this large erase what the model has learned",
@@ -280,7 +280,7 @@ class WeightUpdateRatio : public Rule {
     finding.message +=
         others_text(found, fmt::format("{} of {} weights are out of bounds",
                                        found.tensors, weights.size()));
-    set_advice(finding, kAdvice[is_large ? 0 : 1]);
+    set_advice(finding, kWeightUpdateRatioAdvice[is_large ? 0 : 1]);
   }
 
   std::optional<Step> num_steps_;
@@ -303,8 +303,8 @@ const RuleFactory kWeightUpdateRatio = {
         "Fires if |W_s - W_p| / (|W_p| + 'epsilon') is above 'large_threshold' "
         "or below 'small_threshold', for the weights W of a layer at step s "
         "and at the step p before it.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kWeightUpdateRatioAdvice,
+    .parameters = kWeightUpdateRatioParameters,
     .make = make_rule<WeightUpdateRatio>,
 };
 

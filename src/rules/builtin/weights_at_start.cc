@@ -50,7 +50,7 @@ constexpr double kInsensitive = 1e-3;
 // Saved steps until which the facts are waited for.
 constexpr std::size_t kMostWaiting = 5;
 
-struct Loss {
+struct NamedLoss {
   std::string tensor;
   double value = 0;
 };
@@ -214,7 +214,7 @@ class WeightsAtStart : public Rule {
     ComingFacts coming;
     std::optional<RunFacts> facts;
     InitialWeights weights;
-    std::vector<Loss> losses;
+    std::vector<NamedLoss> losses;
     StepId first;             // the step that is judged
     std::size_t waiting = 0;  // steps since then
     bool is_judged = false;
@@ -231,7 +231,7 @@ class WeightsAtStart : public Rule {
     // The loss of the step, if there is no doubt which it is.
     std::optional<double> loss() const {
       const bool is_told = facts && facts->losses.size() == 1;
-      for (const Loss& each : losses) {
+      for (const NamedLoss& each : losses) {
         if (is_told && each.tensor == facts->losses.front().tensor) {
           return each.value;
         }
@@ -260,7 +260,7 @@ class WeightsAtStart : public Rule {
     SMD_TRY(const auto value, quantity(loss, {Reduction::mean}));
     if (!value) return {};
     const auto known =
-        std::ranges::find(worker.losses, loss.name, &Loss::tensor);
+        std::ranges::find(worker.losses, loss.name, &NamedLoss::tensor);
     if (known == worker.losses.end()) {
       worker.losses.push_back({std::string(loss.name), *value});
     }

@@ -23,7 +23,7 @@
 namespace smdebug {
 namespace {
 
-const ParameterSpec kParameters[] = {
+const ParameterSpec kWrongModeParameters[] = {
     {.name = "num_steps",
      .type = ParameterType::integer,
      .default_text = "10",
@@ -35,7 +35,7 @@ const ParameterSpec kParameters[] = {
     kPreset,
 };
 
-const Advice kAdvice[] = {
+const Advice kWrongModeAdvice[] = {
     {.when = "the whole model",
      .cause = "a call to model.eval() for an evaluation, without model.train() "
               "after it, or a pretrained model, which loads in evaluation "
@@ -191,7 +191,7 @@ class WrongMode : public Rule {
         is_whole ? "the model" : "a part of the model", since,
         model.evaluating.size(), model.dependent,
         modules_text(model.evaluating), step_text(last_));
-    set_advice(finding, kAdvice[is_whole ? 0 : 1]);
+    set_advice(finding, kWrongModeAdvice[is_whole ? 0 : 1]);
     for (const ModuleFacts* module : model.evaluating) {
       add_evidence(finding, module->path, worker);
       finding.evidence.back().quantity = "training mode";
@@ -214,7 +214,7 @@ class WrongMode : public Rule {
             tensor_text(model.model, name), *losses,
             count_text(model.dependent, "dropout and normalization module"),
             step_text(last_));
-        set_advice(finding, kAdvice[2]);
+        set_advice(finding, kWrongModeAdvice[2]);
         add_evidence(finding, model.model, name);
         finding.evidence.back().quantity = "losses without gradients";
         finding.evidence.back().value = static_cast<double>(*losses);
@@ -255,8 +255,8 @@ const RuleFactory kWrongMode = {
         "normalization with running statistics, and advises if only some of "
         "these modules are in evaluation mode, or if such a model is evaluated "
         "in training mode.",
-    .advice = kAdvice,
-    .parameters = kParameters,
+    .advice = kWrongModeAdvice,
+    .parameters = kWrongModeParameters,
     .make = make_rule<WrongMode>,
 };
 

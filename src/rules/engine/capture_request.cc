@@ -13,7 +13,7 @@ static_assert(std::string_view(kCaptureRequestVariable) == kLaunchVariable);
 
 namespace {
 
-constexpr const char* kLosses = "losses";
+constexpr const char* kLossesCollection = "losses";
 
 RequestedCollection& collection(CaptureRequest& request,
                                 const std::string& name) {
@@ -83,7 +83,7 @@ CaptureRequest capture_request(std::span<const std::unique_ptr<Rule>> rules,
   request.out_dir = std::move(out_dir);
   for (const auto& rule : rules) require(request, *rule);
   if (request.collections.empty()) collection(request, "gradients");
-  auto& losses = collection(request, kLosses);
+  auto& losses = collection(request, kLossesCollection);
   losses.summary = false;
   losses.max_elements = 0;
   for (RequestedCollection& wanted : request.collections) {
@@ -111,7 +111,7 @@ std::string CaptureRequest::json() const {
     collection["save_interval"] = wanted.save_interval;
     if (wanted.max_elements > 0)
       collection["max_elements"] = wanted.max_elements;
-    if ((is_optional && wanted.name != kLosses) || wanted.is_optional)
+    if ((is_optional && wanted.name != kLossesCollection) || wanted.is_optional)
       collection["optional"] = true;
     request["collections"].append(std::move(collection));
   }

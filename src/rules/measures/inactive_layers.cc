@@ -15,16 +15,16 @@ namespace smdebug {
 namespace {
 
 // The unit of the i-th element in C order is (i / inner) % units.
-struct Layout {
+struct UnitLayout {
   std::int64_t size = 1;
   std::int64_t units = 1;
   std::int64_t inner = 1;
 
-  static Layout of(std::span<const std::int64_t> shape, Unit unit);
+  static UnitLayout of(std::span<const std::int64_t> shape, Unit unit);
 };
 
-Layout Layout::of(std::span<const std::int64_t> shape, Unit unit) {
-  Layout layout;
+UnitLayout UnitLayout::of(std::span<const std::int64_t> shape, Unit unit) {
+  UnitLayout layout;
   layout.size = element_count(shape);
   if (layout.size == 0 || shape.empty()) return layout;
   if (shape.size() == 1) {
@@ -83,7 +83,7 @@ void UnitCounts::add(const UnitCounts& other) {
 
 UnitCounts count_units(const TensorView& view, const ActiveRange& range,
                        Unit unit) {
-  const Layout layout = Layout::of(view.shape, unit);
+  const UnitLayout layout = UnitLayout::of(view.shape, unit);
   UnitCounts counts;
   counts.active.resize(static_cast<std::size_t>(layout.units));
   counts.samples.resize(static_cast<std::size_t>(layout.units));
@@ -100,7 +100,7 @@ UnitCounts count_units(const TensorView& view, const ActiveRange& range,
 }
 
 std::int64_t samples_per_unit(std::span<const std::int64_t> shape, Unit unit) {
-  const Layout layout = Layout::of(shape, unit);
+  const UnitLayout layout = UnitLayout::of(shape, unit);
   return layout.size / layout.units;
 }
 

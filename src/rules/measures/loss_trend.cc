@@ -11,7 +11,7 @@
 namespace smdebug {
 namespace {
 
-using Losses = std::span<const double>;
+using LossValues = std::span<const double>;
 
 // Quantile of the normal distribution for an error of 0.5 %, one-sided.
 constexpr double kCritical = 2.58;
@@ -30,7 +30,7 @@ constexpr double kExplosion = 1000;
 // from it has no lower bound, if it falls ever faster: the log likelihood of a
 // good model is large as well, but it comes to rest. Losses that have begun
 // near zero, as those of agents do, are compared with 1.
-constexpr double kPlunge = 1000, kPlungeOfRivals = 1e6;
+constexpr double kPlungeBelowZero = 1000, kPlungeOfRivals = 1e6;
 constexpr double kFaster = 1.5;
 
 // A loss that oscillates crosses its median in this share of the steps, and
@@ -46,7 +46,7 @@ constexpr double kLargeLeap = 3;
 // Some healthy losses are still for so many steps, and then fall slowly.
 constexpr std::size_t kSlowStart = 90, kSlowFall = 200;  // losses
 constexpr std::size_t kMostBetweenChecks = 200;
-constexpr std::size_t kMostKept = 8192;
+constexpr std::size_t kMostLossesKept = 8192;
 
 // A loss crawls if it is above this share of the first after so many steps, and
 // if it falls in the second half at this share of the speed in the first.
@@ -56,13 +56,13 @@ constexpr double kHardlyLower = 0.8, kLeastSteady = 0.8, kMostSteady = 1.25;
 // The error of the difference between the medians of two groups of one size.
 // The standard error of a median of normal values is 1.2533 times that of their
 // mean.
-double error_of_fall(Losses early, Losses late) {
+double error_of_fall(LossValues early, LossValues late) {
   return kCritical * 1.2533 * std::max(noise(early), noise(late)) *
          std::sqrt(2.0 / static_cast<double>(late.size()));
 }
 
 // How far losses typically are from zero.
-double scale(Losses losses) {
+double scale(LossValues losses) {
   std::vector<double> distances(losses.begin(), losses.end());
   for (double& one : distances) one = std::abs(one);
   return median(distances);
@@ -72,7 +72,7 @@ double scale(Losses losses) {
 
 // The losses in the groups that are compared.
 struct LossTrend::Parts {
-  explicit Parts(Losses all)
+  explicit Parts(LossValues all)
       : all(all),
         begin(all.first(std::max<std::size_t>(3, all.size() / 10))),
         first_third(all.first(all.size() / 3)),
@@ -89,7 +89,7 @@ struct LossTrend::Parts {
         median(newest.subspan(half)) >= 0.95 * median(newest.first(half));
   }
 
-  Losses all, begin, first_third, middle_third, last_third, newest;
+  LossValues all, begin, first_third, middle_third, last_third, newest;
   double before, first, last, now;  // medians
   double last_noise;
   bool is_settled;  // the newest losses do not fall
@@ -118,7 +118,7 @@ void LossTrend::keep(double loss) {
   kept_.push_back(open_sum_ / static_cast<double>(per_kept_));
   open_sum_ = 0;
   open_count_ = 0;
-  if (kept_.size() < kMostKept) return;
+  if (kept_.size() < kMostLossesKept) return;
   for (std::size_t i = 0; i < kept_.size() / 2; ++i) {
     kept_[i] = (kept_[2 * i] + kept_[2 * i + 1]) / 2;
   }
@@ -179,13 +179,13 @@ LossTrend::Answer LossTrend::judge(Setting setting) {
 }
 
 double LossTrend::now() const {
-  const Losses all = kept_;
+  const LossValues all = kept_;
   const std::size_t size = std::max<std::size_t>(3, all.size() / 10);
   return all.empty() ? 0 : median(all.last(std::min(size, all.size())));
 }
 
 std::optional<LossTrend::Answer> LossTrend::crawl() const {
-  const Losses all = kept_;
+  const LossValues all = kept_;
   if (all.size() < kFirstCheck || steps() < kFewestOfCrawl) return std::nullopt;
   const std::size_t size = std::max<std::size_t>(3, all.size() / 10);
   const std::size_t last = all.size() - size, middle = last / 2;
@@ -213,8 +213,8 @@ LossTrend::Answer LossTrend::judge_few(Setting setting) const {
       setting.has_repeated_calls || setting.has_rivals || first_loss_ <= 0) {
     return answer;
   }
-  const Losses all = kept_;
-  const Losses late = all.last(all.size() / 2);
+  const LossValues all = kept_;
+  const LossValues late = all.last(all.size() / 2);
   const double now = median(late);
   if (std::ranges::min(late) < kLargeLeap * first_loss_ ||
       noise(late) > 0.15 * now || late.back() < 0.95 * late.front()) {
@@ -228,7 +228,7 @@ LossTrend::Answer LossTrend::judge_few(Setting setting) const {
 }
 
 bool LossTrend::plunges(const Parts& parts, bool may_rise) {
-  const double least = may_rise ? kPlungeOfRivals : kPlunge;
+  const double least = may_rise ? kPlungeOfRivals : kPlungeBelowZero;
   const double middle = median(parts.middle_third);
   return parts.now < -least * std::max(scale(parts.begin), 1.0) &&
          parts.now <= parts.last &&
@@ -277,7 +277,7 @@ bool LossTrend::has_leapt(const Parts& parts, Answer& answer) const {
 bool LossTrend::has_fallen(const Parts& parts) const {
   return std::ranges::any_of(
       std::array{parts.all.first(5), parts.all.first(10), parts.first_third},
-      [&](Losses early) {
+      [&](LossValues early) {
         return parts.last < (1 - kFall) * median(early) &&
                rank_test(early, parts.last_third) > kCritical;
       });
@@ -299,8 +299,8 @@ bool LossTrend::guesses(const Parts& parts, Setting setting) const {
          rank_test(parts.middle_third, parts.last_third) < kHint;
 }
 
-// Losses that are only noisy are as often on the same side of their median as
-// the loss before. Two batches that differ make a healthy loss cross it as
+// LossValues that are only noisy are as often on the same side of their median
+// as the loss before. Two batches that differ make a healthy loss cross it as
 // well, but the means of pairs fall.
 bool LossTrend::oscillates(const Parts& parts, Answer& answer) const {
   if (losses_ < kSlowStart || per_kept_ > 1) return false;
@@ -309,9 +309,10 @@ bool LossTrend::oscillates(const Parts& parts, Answer& answer) const {
     pairs.push_back((parts.all[i - 1] + parts.all[i]) / 2);
   }
   const std::size_t third = pairs.size() / 3;
-  if (rank_test(Losses(pairs).first(third), Losses(pairs).last(third)) > kHint)
+  if (rank_test(LossValues(pairs).first(third), LossValues(pairs).last(third)) >
+      kHint)
     return false;
-  const Losses late = parts.all.subspan(parts.all.size() / 3);
+  const LossValues late = parts.all.subspan(parts.all.size() / 3);
   const double middle = median(late);
   std::size_t crossings = 0;
   for (std::size_t i = 1; i < late.size(); ++i) {

@@ -11,9 +11,10 @@ namespace smdebug {
 namespace {
 
 // Compares pairs of numbers and keeps the pair that is furthest apart.
-class Comparison {
+class ElementComparison {
  public:
-  explicit Comparison(const Tolerance& tolerance) : tolerance_(tolerance) {}
+  explicit ElementComparison(const Tolerance& tolerance)
+      : tolerance_(tolerance) {}
 
   bool add(double value, double reference) {
     ++result.compared;
@@ -41,7 +42,7 @@ class Comparison {
 TensorDifference compare_elements(const TensorCopy& tensor,
                                   const TensorCopy& reference,
                                   const Tolerance& tolerance) {
-  Comparison comparison(tolerance);
+  ElementComparison comparison(tolerance);
   for_each_pair(
       *tensor.elements, *reference.elements,
       [&](double value, double other) { comparison.add(value, other); });
@@ -102,7 +103,7 @@ TensorDifference compare_statistics(const TensorStatistics& a,
 std::optional<TensorDifference> compare_reductions(const TensorCopy& tensor,
                                                    const TensorCopy& reference,
                                                    const Tolerance& tolerance) {
-  Comparison comparison(tolerance);
+  ElementComparison comparison(tolerance);
   comparison.result.by = TensorDifference::By::statistics;
   for (const SavedReduction& one : tensor.reductions) {
     const auto other =

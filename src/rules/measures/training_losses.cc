@@ -10,7 +10,7 @@ namespace smdebug {
 namespace {
 
 // Of a series: what matters is the beginning of a training.
-constexpr std::size_t kMostKept = 4096;
+constexpr std::size_t kMostSamplesKept = 4096;
 
 std::span<const ScalarSample> part_until(
     const std::vector<ScalarSample>& samples, Step step) {
@@ -36,7 +36,7 @@ void TrainingLosses::add(const ScalarSeriesView& series) {
     // Not before: a series of validation losses has no such step.
     auto& kept =
         are_repeats ? repeated_calls_ : losses_[std::string(series.name)];
-    if (kept.size() == kMostKept) return;
+    if (kept.size() == kMostSamplesKept) return;
     kept.push_back(sample);
   }
 }

@@ -17,7 +17,7 @@ constexpr std::size_t kEarlyUpdates = 20;
 // The updates that are counted: what is judged by their number needs fewer.
 constexpr std::size_t kMostUpdates = 4096;
 // Statistics that wait for losses: about 25 MB. Then steps are taken without.
-constexpr std::size_t kMostWaiting = 65536;
+constexpr std::size_t kMostStepsWaiting = 65536;
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void UpdateHistory::end_step(const StepId& step, Step next) {
 
 bool UpdateHistory::take_step() {
   if (ended_.empty() ||
-      (known_ <= ended_.front().step.global && waiting_ <= kMostWaiting)) {
+      (known_ <= ended_.front().step.global && waiting_ <= kMostStepsWaiting)) {
     return false;
   }
   const EndedStep ended = std::move(ended_.front());
