@@ -6,8 +6,9 @@
 # include/smdebug/<name>/ and are public; each is compiled alone. SOURCES,
 # TESTS, BENCHES and FUZZERS lie in src/<name>/. DEPENDS are other folders, LINKS are
 # third-party libraries. With OPTIMIZED_TESTS the tests also run in a release
-# build, for code that the optimizer changes much. The sanitizer builds compile
-# several sources as one; ALONE lists those whose local names collide there.
+# build, for code that the optimizer changes much. The presets that are built, and the
+# Python package, compile several sources as one; ALONE lists those whose local names
+# collide there.
 function(smdebug_library)
   cmake_parse_arguments(ARG "OPTIMIZED_TESTS" "NAME"
     "HEADERS;SOURCES;TESTS;BENCHES;FUZZERS;ALONE;DEPENDS;LINKS" ${ARGN})
@@ -26,6 +27,7 @@ function(smdebug_library)
   if(ARG_NAME IN_LIST SMDEBUG_CHECKED_FOLDERS)
     smdebug_add_checks(${target})
   endif()
+  smdebug_optimize(${target} ${ARG_NAME})
   foreach(dependency IN LISTS ARG_DEPENDS)
     target_link_libraries(${target} PUBLIC smdebug_${dependency})
   endforeach()

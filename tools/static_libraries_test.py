@@ -1,25 +1,20 @@
 """The static libraries of the wheel: what is pinned is what is built."""
 
 import hashlib
-import importlib.machinery
-import importlib.util
 import json
 import pathlib
 import re
 
 import pytest
 import tomllib
+from load_program import load_program
 
-PROGRAM = pathlib.Path(__file__).with_name("static_libraries")
 LIST = pathlib.Path(__file__).with_name("static_libraries.toml")
 
 
 @pytest.fixture(scope="module")
 def program():
-    loader = importlib.machinery.SourceFileLoader("static_libraries", str(PROGRAM))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
-    return module
+    return load_program("static_libraries")
 
 
 def test_an_archive_with_another_checksum_is_refused(program, tmp_path):

@@ -1,19 +1,14 @@
 """The total that tools/test prints: it must include every failure."""
 
-import importlib.machinery
-import importlib.util
 import pathlib
 
 import pytest
-
-PROGRAM = pathlib.Path(__file__).with_name("test")
+from load_program import load_program
 
 
 @pytest.fixture
 def tally():
-    loader = importlib.machinery.SourceFileLoader("test_program", str(PROGRAM))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
+    module = load_program("test")
     tally = module.Tally()
     tally.program = module
     return tally

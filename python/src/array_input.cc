@@ -17,11 +17,7 @@ namespace nb = nanobind;
 namespace smdebug {
 namespace {
 
-Error unreadable(std::string why) {
-  return {Error::Code::unsupported, std::move(why)};
-}
-
-std::string text_of(nb::handle object) { return nb::str(object).c_str(); }
+std::string as_text(nb::handle object) { return nb::str(object).c_str(); }
 
 // The memory that a tensor of strings points to.
 struct ImportedStrings {
@@ -62,7 +58,7 @@ Status look_at_strings(ImportedStrings& imported, DType dtype) {
       return unreadable(
           "an array of objects that are not all str or all "
           "bytes: element " +
-          place + " is of type '" + Py_TYPE(object.ptr())->tp_name + "'");
+          place + " is of type '" + name_of_type(object) + "'");
     }
     if (!look_at_string(object.ptr(), dtype, imported.views.emplace_back())) {
       PyErr_Clear();
@@ -75,10 +71,10 @@ Status look_at_strings(ImportedStrings& imported, DType dtype) {
 
 // Returns why smdebug cannot write elements of this numpy dtype.
 std::string reason_against(nb::handle dtype, char kind) {
-  const std::string name = "'" + text_of(dtype.attr("name")) + "'";
+  const std::string name = "'" + as_text(dtype.attr("name")) + "'";
   if (!dtype.attr("names").is_none()) {
     return "a structured array: put its fields one by one, they are " +
-           text_of(dtype.attr("names"));
+           as_text(dtype.attr("names"));
   }
   if (kind == 'M' || kind == 'm') {
     return "elements of dtype " + name +
@@ -112,10 +108,10 @@ Status TensorImport::import_array(nb::handle object) {
     const nb::object array =
         nb::module_::import_("numpy").attr("asarray")(object);
     const nb::object dtype = array.attr("dtype");
-    const char kind = text_of(dtype.attr("kind"))[0];
+    const char kind = as_text(dtype.attr("kind"))[0];
     if (std::string_view("USTO").find(kind) != std::string_view::npos)
       return import_strings(array, kind);
-    const auto known = find_dtype(text_of(dtype.attr("name")));
+    const auto known = find_dtype(as_text(dtype.attr("name")));
     if (!known) return unreadable(reason_against(dtype, kind));
     owner_ = with_buffer(array, *known);
     if (!try_buffer(owner_)) {

@@ -147,7 +147,7 @@ struct BoundSlots {
     const std::size_t count = std::min(slots.size(), nb::len(tensors));
     for (std::size_t i = 0; i < count; ++i) {
       put_tensor(slots[i],
-                 PyList_GET_ITEM(tensors.ptr(), static_cast<Py_ssize_t>(i)));
+                 PyList_GetItem(tensors.ptr(), static_cast<Py_ssize_t>(i)));
     }
   }
   // One tensor that has all these names.

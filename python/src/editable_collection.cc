@@ -210,7 +210,7 @@ nb::dict collection_dict(const Collection& self) {
   return made;
 }
 
-nb::object from_dict(nb::handle cls, nb::dict params) {
+nb::object collection_from_dict(nb::handle cls, nb::dict params) {
   if (!params.contains("name")) {
     raise_value_error("a collection needs a name, found " + repr_of(params));
   }
@@ -376,7 +376,7 @@ void def_json(nb::class_<Collection>& cls) {
   def_to_json(cls,
               "Returns the text of this collection in a collections file.");
   def_class_method(
-      cls, "from_dict", &from_dict, "cls"_a, "params"_a.none(),
+      cls, "from_dict", &collection_from_dict, "cls"_a, "params"_a.none(),
       nb::sig("def from_dict(cls, params: dict[str, typing.Any]) -> "
               "typing.Self"),
       "Makes one from the keys of `to_json_dict`.\n\n"
@@ -397,7 +397,7 @@ void def_json(nb::class_<Collection>& cls) {
                    "two share the configurations of `other`.");
 }
 
-nb::tuple state(nb::pointer_and_handle<Collection> self) {
+nb::tuple collection_state(nb::pointer_and_handle<Collection> self) {
   const Collection& c = *self.p;
   return nb::make_tuple(c.name, nb::list(c.include_regex),
                         nb::list(c.tensor_names), c.reduction_config,
@@ -405,8 +405,8 @@ nb::tuple state(nb::pointer_and_handle<Collection> self) {
                         c.is_optional, attributes(self.h), c.max_elements);
 }
 
-void set_state(nb::pointer_and_handle<Collection> self,
-               const nb::tuple& state) {
+void set_collection_state(nb::pointer_and_handle<Collection> self,
+                          const nb::tuple& state) {
   Collection made = made_collection(state[0], nb::none(), state[2], state[3],
                                     state[4], state[5]);
   made.include_regex = edited_list(state[1], made.edits);  // as it was
@@ -431,9 +431,9 @@ void def_object(nb::class_<Collection>& cls) {
                     "(" + repr_of(nb::cast(self.p->name)) + ", " +
                     repr_of(nb::list(self.p->include_regex)) + ")";
            })
-      .def("__getstate__", &state,
+      .def("__getstate__", &collection_state,
            nb::sig("def __getstate__(self) -> tuple[typing.Any, ...]"))
-      .def("__setstate__", &set_state,
+      .def("__setstate__", &set_collection_state,
            nb::sig("def __setstate__(self, state: tuple[typing.Any, ...]) -> "
                    "None"));
 }

@@ -118,7 +118,7 @@ std::string ops_text(const ReductionConfig& self) {
   return text;
 }
 
-nb::dict config_dict(const ReductionConfig& self) {
+nb::dict reduction_dict(const ReductionConfig& self) {
   nb::dict made;
   made["save_raw_tensor"] = self.save_raw_tensor;
   made["reductions"] = ops_text(self);
@@ -140,7 +140,7 @@ nb::dict arguments(const smdebug::ReductionConfig& value) {
   return arguments;
 }
 
-nb::object from_dict(nb::handle cls, nb::dict params) {
+nb::object reduction_from_dict(nb::handle cls, nb::dict params) {
   smdebug::ReductionConfig value;
   for (const auto [key, given] : params) {
     const auto name = nb::cast<std::string>(nb::str(key));
@@ -238,13 +238,13 @@ void def_json(nb::class_<ReductionConfig>& cls) {
   cls.def("ops_text", &ops_text,
           "Returns \"mean,l2_norm,abs_max\": the spelling of JSON "
           "configurations and collections files.")
-      .def("to_json_dict", &config_dict,
+      .def("to_json_dict", &reduction_dict,
            nb::sig("def to_json_dict(self) -> dict[str, typing.Any]"),
            "Returns the keys of `from_dict`.");
   def_to_json(
       cls, "Returns the keys of `from_dict` as text, as in collections files.");
   def_class_method(
-      cls, "from_dict", &from_dict, "cls"_a, "params"_a.none(),
+      cls, "from_dict", &reduction_from_dict, "cls"_a, "params"_a.none(),
       nb::sig("def from_dict(cls, params: dict[str, typing.Any]) -> "
               "typing.Self"),
       "Makes one from {\"reductions\": \"mean,abs_max,l2_norm\", "
@@ -255,7 +255,7 @@ void def_json(nb::class_<ReductionConfig>& cls) {
   def_from_json(cls);
 }
 
-nb::tuple state(nb::pointer_and_handle<ReductionConfig> self) {
+nb::tuple reduction_state(nb::pointer_and_handle<ReductionConfig> self) {
   const ReductionConfig& config = *self.p;
   return nb::make_tuple(nb::list(config.reductions),
                         nb::list(config.abs_reductions), nb::list(config.norms),
@@ -263,8 +263,8 @@ nb::tuple state(nb::pointer_and_handle<ReductionConfig> self) {
                         config.save_shape, config.summary, attributes(self.h));
 }
 
-void set_state(nb::pointer_and_handle<ReductionConfig> self,
-               const nb::tuple& state) {
+void set_reduction_state(nb::pointer_and_handle<ReductionConfig> self,
+                         const nb::tuple& state) {
   ReductionConfig made;
   initialize(made, state[0], state[1], state[2], state[3], state[4], state[5],
              state[6]);
@@ -274,15 +274,15 @@ void set_state(nb::pointer_and_handle<ReductionConfig> self,
 
 void def_object(nb::class_<ReductionConfig>& cls) {
   def_equality(cls, [](const ReductionConfig& a, const ReductionConfig& b) {
-    return config_dict(a).equal(config_dict(b));
+    return reduction_dict(a).equal(reduction_dict(b));
   });
   cls.def("__repr__",
           [](const ReductionConfig& self) {
-            return "ReductionConfig(" + repr_of(config_dict(self)) + ")";
+            return "ReductionConfig(" + repr_of(reduction_dict(self)) + ")";
           })
-      .def("__getstate__", &state,
+      .def("__getstate__", &reduction_state,
            nb::sig("def __getstate__(self) -> tuple[typing.Any, ...]"))
-      .def("__setstate__", &set_state,
+      .def("__setstate__", &set_reduction_state,
            nb::sig("def __setstate__(self, state: tuple[typing.Any, ...]) -> "
                    "None"));
   cls.attr("__hash__") = nb::none();

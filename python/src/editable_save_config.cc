@@ -367,7 +367,7 @@ SaveConfig copy_of(const SaveConfig& self) {
   return made;
 }
 
-nb::dict config_dict(const SaveConfig& self) {
+nb::dict save_config_dict(const SaveConfig& self) {
   nb::dict made;
   for (Mode mode : kModes) {
     const SaveConfigMode* config = self.find(mode);
@@ -454,7 +454,7 @@ void def_property_of_all_modes(Class& cls, const char* key,
 }
 
 void def_json(nb::class_<SaveConfig>& cls) {
-  cls.def("to_json_dict", &config_dict,
+  cls.def("to_json_dict", &save_config_dict,
           nb::sig("def to_json_dict(self) -> dict[str, typing.Any]"),
           "Returns a dict from the name of each mode to that of its "
           "SaveConfigMode, or None.");

@@ -22,7 +22,8 @@ class UnlockedClock : public Clock {
   }
 
   void sleep_for(std::chrono::nanoseconds duration) const override {
-    if (!PyGILState_Check()) return system_clock().sleep_for(duration);
+    // The caller may hold the GIL or not.
+    const nb::gil_scoped_acquire gil;
     const nb::gil_scoped_release without_gil;
     system_clock().sleep_for(duration);
   }

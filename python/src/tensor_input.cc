@@ -17,10 +17,6 @@ namespace nb = nanobind;
 namespace smdebug {
 namespace {
 
-Error unreadable(std::string why) {
-  return {Error::Code::unsupported, std::move(why)};
-}
-
 // Takes the pending Python exception and returns its first line. A table of
 // another library may fail without one.
 std::string take_python_error() {
@@ -323,8 +319,8 @@ Status TensorImport::load(nb::handle object, OnDevice on_device) {
     if (status || !has_array) return status;
   }
   if (has_array) return import_array(object);
-  return unreadable(std::string("an object of type '") +
-                    Py_TYPE(object.ptr())->tp_name + "' is not a tensor");
+  return unreadable("an object of type '" + name_of_type(object) +
+                    "' is not a tensor");
 }
 
 Status TensorImport::import_table(nb::handle object,
@@ -381,9 +377,9 @@ Status TensorImport::import_local_part(nb::handle object) {
     nb::object answer =
         local_part ? nb::handle(local_part)(object) : nb::object(nb::none());
     if (answer.is_none()) {
-      const std::string type = Py_TYPE(object.ptr())->tp_name;
       return unreadable(reason_of_kind(object).value_or(
-          "a tensor of type '" + type + "' has no elements in memory"));
+          "a tensor of type '" + name_of_type(object) +
+          "' has no elements in memory"));
     }
     owner_ = nb::borrow(answer[0]);
     shape = nb::cast<decltype(shape)>(answer[1]);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <string_view>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,10 +15,6 @@ namespace nb = nanobind;
 
 namespace smdebug {
 namespace {
-
-Error unreadable(std::string why) {
-  return {Error::Code::unsupported, std::move(why)};
-}
 
 // Returns "" for an object that has no text.
 std::string text_of(nb::handle object) {
@@ -92,12 +88,20 @@ std::string first_line(const std::exception& error) {
   return text.empty() && raised ? nb::type_name(raised->type()).c_str() : text;
 }
 
+Error unreadable(std::string why) {
+  return {Error::Code::unsupported, std::move(why)};
+}
+
+std::string name_of_type(nb::handle object) {
+  return text_of(object.type(), "__name__");
+}
+
 // torch's FakeTensor warns the program if asked for its elements. A parameter
 // of a lazy module looks empty, and gets another type when it gets its values.
 const char* reason_without_elements(PyTypeObject* type) {
-  for (nb::handle base : nb::borrow<nb::tuple>(type->tp_mro)) {
-    const std::string_view name =
-        reinterpret_cast<PyTypeObject*>(base.ptr())->tp_name;
+  const nb::handle object = reinterpret_cast<PyObject*>(type);
+  for (nb::handle base : nb::borrow<nb::tuple>(object.attr("__mro__"))) {
+    const std::string name = text_of(base, "__name__");
     if (name == "FakeTensor") return "a FakeTensor has a shape but no elements";
     if (name == "UninitializedTensorMixin")
       return "the parameter has no values before the first call of its module";

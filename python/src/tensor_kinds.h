@@ -18,6 +18,12 @@ namespace smdebug {
 /// exception of Python, without the traceback.
 std::string first_line(const std::exception& error);
 
+/// The error of a tensor that cannot be saved.
+Error unreadable(std::string why);
+
+/// Returns the name of an object's type, without its module.
+std::string name_of_type(nanobind::handle object);
+
 /// Returns why tensors of this type have no elements; null if they may have
 /// some.
 const char* reason_without_elements(PyTypeObject* type);

@@ -24,8 +24,8 @@ bool is_plain(nb::handle value) {
 void walk_sequence(nb::handle value, const Visit& visit, int depth) {
   const bool is_tuple = PyTuple_Check(value.ptr());
   for (Py_ssize_t i = 0; i < Py_SIZE(value.ptr()); ++i) {
-    walk(is_tuple ? PyTuple_GET_ITEM(value.ptr(), i)
-                  : PyList_GET_ITEM(value.ptr(), i),
+    walk(is_tuple ? PyTuple_GetItem(value.ptr(), i)
+                  : PyList_GetItem(value.ptr(), i),
          visit, depth);
   }
 }

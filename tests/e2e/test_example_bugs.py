@@ -3,16 +3,19 @@ leads the diagnosis, and the repaired script gets no finding."""
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
 import pytest
 from launched_script import SMDEBUG
 
-BUGS = pathlib.Path(__file__).parents[2] / "examples/bugs"
+ROOT = pathlib.Path(__file__).parents[2]
+BUGS = ROOT / "examples/bugs"
+(IN_README,) = re.findall(r"(?m)^  cause     likely (.*)$", (ROOT / "README.md").read_text())
 # Script -> the rule that leads, and words of its cause.
 CAUSES = {
-    "softmax_twice": ("LossInput", "a softmax at the end of the model"),
+    "softmax_twice": ("LossInput", IN_README),
     "broadcast_targets": ("LossInput", "shape (N, 1) and targets of shape (N)"),
     "head_without_optimizer": ("ParametersNotTrained", "replaced after the optimizer was made"),
 }
