@@ -130,7 +130,7 @@ void def_class_method(Class& cls, const char* name, Function&& function,
   const nb::object made =
       nb::cpp_function(std::forward<Function>(function), nb::name(name),
                        nb::scope(cls), extra...);
-  cls.attr(name) = nb::steal(PyClassMethod_New(made.ptr()));
+  cls.attr(name) = nb::module_::import_("builtins").attr("classmethod")(made);
 }
 
 /// Defines `to_json`, the text of the class's `to_json_dict`.

@@ -208,7 +208,7 @@ PyObject* local_part = nullptr;
 // Returns whether `object.name()` returns True; false for objects without such
 // a method.
 bool is_true(nb::handle object, PyObject* name) {
-  PyObject* answer = PyObject_CallMethodNoArgs(object.ptr(), name);
+  PyObject* answer = PyObject_CallMethodObjArgs(object.ptr(), name, nullptr);
   if (!answer) {
     PyErr_Clear();
     return false;
