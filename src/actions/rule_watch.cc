@@ -19,7 +19,7 @@
 
 namespace smdebug {
 
-class RuleWatch::Impl {
+class __attribute__((visibility("hidden"))) RuleWatch::Impl {
  public:
   explicit Impl(RuleWatchOptions options)
       : options_(std::move(options)),

@@ -11,7 +11,7 @@
 
 namespace smdebug {
 
-class StatusWriter::Impl {
+class __attribute__((visibility("hidden"))) StatusWriter::Impl {
  public:
   explicit Impl(RuleWatchOptions options)
       : clock_(options.clock ? *options.clock : system_clock()),

@@ -93,7 +93,7 @@ std::string file_key(const FileWriterOptions& options) {
 
 }  // namespace
 
-class FileWriter::Impl {
+class __attribute__((visibility("hidden"))) FileWriter::Impl {
  public:
   Impl(std::shared_ptr<Storage> storage, FileWriterOptions options)
       : storage_(std::move(storage)),

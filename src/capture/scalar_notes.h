@@ -22,7 +22,7 @@
 namespace smdebug {
 
 // The state behind a `ScalarSlot`.
-struct ScalarName {
+struct __attribute__((visibility("hidden"))) ScalarName {
   std::shared_ptr<const std::string> text;
   std::uint32_t number;  // of the series
   bool is_loss;

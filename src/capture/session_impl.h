@@ -20,7 +20,7 @@
 
 namespace smdebug {
 
-struct SessionImpl {
+struct __attribute__((visibility("hidden"))) SessionImpl {
   // `bounded` is `options.storage` for the threads of the training.
   SessionImpl(SessionOptions options, std::shared_ptr<Storage> bounded,
               std::shared_ptr<const Plan> plan);

@@ -19,7 +19,7 @@
 
 namespace smdebug {
 
-struct SlotState {
+struct __attribute__((visibility("hidden"))) SlotState {
   explicit SlotState(std::string name) : name(std::move(name)) {}
 
   const std::string name;
@@ -49,7 +49,7 @@ struct SlotState {
 
 // Inputs and outputs of one module. `calls` counts over repeated calls of the
 // module within a step.
-struct ModuleState {
+struct __attribute__((visibility("hidden"))) ModuleState {
   explicit ModuleState(std::string path) : path(std::move(path)) {}
 
   struct Direction {

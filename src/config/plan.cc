@@ -255,7 +255,7 @@ bool wants(const HookConfig& config, const Framework& framework,
 
 }  // namespace
 
-class Plan::Impl {
+class __attribute__((visibility("hidden"))) Plan::Impl {
  public:
   static Result<std::unique_ptr<Impl>> build(const HookConfig& config,
                                              const Framework& framework) {

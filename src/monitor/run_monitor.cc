@@ -17,7 +17,8 @@
 
 namespace smdebug {
 
-class RunMonitor::Impl : private ForwardingSink {
+class __attribute__((visibility("hidden"))) RunMonitor::Impl
+    : private ForwardingSink {
  public:
   Impl(std::string location, Trial* trial, Rules rules,
        RunMonitorOptions options)

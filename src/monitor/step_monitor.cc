@@ -15,7 +15,8 @@ namespace smdebug {
 
 // The rules of one worker: passes them its steps, and keeps their status beside
 // the run once the run exists.
-class StepMonitor::Worker : public ForwardingSink {
+class __attribute__((visibility("hidden"))) StepMonitor::Worker
+    : public ForwardingSink {
  public:
   Worker(Rules rules, FindPlace find_place, const StepMonitorOptions& options)
       : ForwardingSink(runner_),

@@ -12,7 +12,7 @@
 
 namespace smdebug {
 
-class FileWindow {
+class __attribute__((visibility("hidden"))) FileWindow {
  public:
   // The storage must outlive this. Fails like `Storage::open`.
   static Result<std::unique_ptr<FileWindow>> open(

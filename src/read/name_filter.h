@@ -13,7 +13,7 @@
 
 namespace smdebug {
 
-class NameFilter {
+class __attribute__((visibility("hidden"))) NameFilter {
  public:
   // Fails with `invalid_argument` for a pattern that does not compile.
   static Result<NameFilter> create(const std::vector<std::string>& patterns,

@@ -53,7 +53,7 @@ class Wait {
 Status sleep_for(std::chrono::nanoseconds duration, const Clock& clock,
                  const std::function<bool()>& check_interrupt);
 
-class Trial::Impl {
+class __attribute__((visibility("hidden"))) Trial::Impl {
  public:
   Impl(std::shared_ptr<const Storage> storage, TrialOptions options);
 

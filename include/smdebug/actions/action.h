@@ -18,7 +18,7 @@
 #include "smdebug/base/result.h"
 #include "smdebug/rules/verdict.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // The input of an action.
 struct Alert {

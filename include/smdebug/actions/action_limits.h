@@ -7,7 +7,7 @@
 #include "smdebug/actions/action_request.h"
 #include "smdebug/rules/verdict.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // The least severe findings that actions react to. A rule that the user asked
 // to end the training (`Verdict::stop_training`) always stops it.

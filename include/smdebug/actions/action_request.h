@@ -11,7 +11,7 @@
 
 #include "smdebug/base/result.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // Spelled as on the command line: never rename.
 enum class ActionKind { stop, email, sms, webhook, command };

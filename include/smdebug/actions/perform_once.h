@@ -13,7 +13,7 @@
 #include "smdebug/rules/verdict.h"
 #include "smdebug/store/storage.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // The location of the record.
 struct RecordPlace {

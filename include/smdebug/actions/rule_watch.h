@@ -29,7 +29,7 @@
 #include "smdebug/rules/verdict.h"
 #include "smdebug/store/storage.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct RuleWatchOptions {
   std::shared_ptr<Storage> storage;  // the run's

@@ -13,7 +13,7 @@
 
 #include "smdebug/actions/rule_watch.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 class StatusWriter {
  public:

@@ -11,7 +11,7 @@
 #include "smdebug/base/clock.h"
 #include "smdebug/base/result.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct StopOptions {
   // Time between SIGTERM and SIGKILL, in which the training can publish its

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 class Clock {
  public:

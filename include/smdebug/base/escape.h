@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Returns `text` as one line that is safe to print: control characters are
 /// escaped ("\x1b", "\n"), as are bytes that are not UTF-8 ("\xff") and

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // The audience: `error`, the user, now; `warning`, the user, if the result
 // looks odd; `info`, the user, once per run; `debug`, developers.

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Calls `work(begin, end)` concurrently for ranges that together cover [0, n),
 /// of at least `least` each if n allows; returns when all calls have returned.

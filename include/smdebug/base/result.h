@@ -13,7 +13,7 @@
 #include <utility>
 #include <variant>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct ErrorSubject;  // smdebug/core/error_subject.h
 

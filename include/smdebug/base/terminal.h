@@ -2,7 +2,7 @@
 
 // Whether a person reads the output of this program while it runs.
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Returns true if `descriptor` is a terminal on which a line may be rewritten.
 /// A terminal of a CI service (the variable `CI`) and one without cursor

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 inline constexpr std::string_view kVersion = "2.0.0";
 

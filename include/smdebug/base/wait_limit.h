@@ -7,7 +7,7 @@
 #include <chrono>
 #include <functional>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// A storage that does not respond for this long has failed. SMDEBUG_STORAGE_
 /// TIMEOUT replaces it, in seconds.

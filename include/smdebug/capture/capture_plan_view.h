@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct SessionImpl;
 

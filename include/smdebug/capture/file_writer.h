@@ -32,7 +32,7 @@
 #include "smdebug/core/tensor_view.h"
 #include "smdebug/store/storage.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct FileWriterOptions {
   enum class Kind { events, tensorboard };

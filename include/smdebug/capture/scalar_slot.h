@@ -16,7 +16,7 @@
 
 #include "smdebug/core/mode.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct SessionImpl;
 struct ScalarName;

@@ -42,7 +42,7 @@
 #include "smdebug/core/tensor_view.h"
 #include "smdebug/store/storage.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // Facts about this process that `run.json` records beside the configuration.
 // Nothing is derived from them.

@@ -29,7 +29,7 @@
 #include "smdebug/capture/session.h"
 #include "smdebug/capture/tensor_slot.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 class SessionGroup;
 

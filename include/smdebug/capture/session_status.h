@@ -11,7 +11,7 @@
 #include "smdebug/base/result.h"
 #include "smdebug/core/mode.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // The state of a session and its counts since its first step.
 struct SessionStatus {

@@ -21,7 +21,7 @@
 
 #include "smdebug/core/mode.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 enum class StepOn {
   // Each model call is a step. A batch that is split over several devices is

@@ -18,7 +18,7 @@
 #include "smdebug/core/statistics.h"
 #include "smdebug/core/tensor_view.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct SessionImpl;
 struct SlotState;

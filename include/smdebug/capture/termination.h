@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Supervisors commonly send SIGKILL 30 seconds after SIGTERM.
 inline constexpr std::chrono::milliseconds kTerminationWait{20000};

@@ -18,7 +18,7 @@
 #include "smdebug/base/result.h"
 #include "smdebug/rules/rule.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // Additions of the surrounding program to the command line.
 struct CliHooks {

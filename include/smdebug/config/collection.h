@@ -11,7 +11,7 @@
 #include "smdebug/config/save_config.h"
 #include "smdebug/core/observation.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct Collection {
   TensorGroup tensors;  // its name, patterns and tensor names

@@ -12,7 +12,7 @@
 #include "smdebug/config/collection.h"
 #include "smdebug/core/statistics.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct Framework {
   std::string name;                     // "pytorch"

@@ -17,7 +17,7 @@
 #include "smdebug/config/framework.h"
 #include "smdebug/core/mode.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // If the buffer is full, `block` makes the training wait for the writer, and
 // `drop` loses the tensor. The session counts both.

@@ -37,7 +37,7 @@
 #include "smdebug/config/hook_config.h"
 #include "smdebug/config/job_environment.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct HookConfigFile {
   HookConfig config;

@@ -10,7 +10,7 @@
 
 #include "smdebug/base/result.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // The folders whose files SageMaker uploads.
 inline constexpr char kSagemakerOutDir[] = "/opt/ml/output/tensors";

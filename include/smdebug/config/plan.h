@@ -22,7 +22,7 @@
 #include "smdebug/config/hook_config.h"
 #include "smdebug/core/mode.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // A set of a plan's collections, by their index in it. It has a fixed size, so
 // that the training step allocates nothing to create one.

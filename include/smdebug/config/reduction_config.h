@@ -10,7 +10,7 @@
 #include "smdebug/base/result.h"
 #include "smdebug/core/reduction.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct ReductionConfig {
   std::vector<ReductionOp> ops;  // in the user's order

@@ -10,7 +10,7 @@
 #include "smdebug/base/result.h"
 #include "smdebug/core/mode.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // A step is due if it is in `save_steps`, or if it is in [start_step, end_step)
 // and a multiple of `save_interval`. All count the steps of one mode.

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // The type of a tensor's elements.
 enum class DType : std::uint8_t {

@@ -7,7 +7,7 @@
 
 #include "smdebug/core/mode.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Only the fields that the error's detail needs are set.
 struct ErrorSubject {

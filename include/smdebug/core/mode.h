@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // The phase that a step belongs to; `global` stands for none or for all of
 // them. The numbers are written into every tensor record: never renumber.

@@ -28,7 +28,7 @@
 #include "smdebug/core/statistics.h"
 #include "smdebug/core/tensor_view.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // A named set of tensors. A tensor belongs to it if one of `include_regex`
 // matches its name, as Python's `re.search` does.

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 enum class Reduction : std::uint8_t {
   min,

@@ -20,7 +20,7 @@
 
 #include "smdebug/core/mode.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // A group of an optimizer, by its positions in `RunFacts`.
 struct GroupPosition {

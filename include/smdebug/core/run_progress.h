@@ -10,7 +10,7 @@
 
 #include "smdebug/core/mode.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct RunProgress {
   // The saved steps of a mode.

@@ -13,7 +13,7 @@
 #include "smdebug/base/result.h"
 #include "smdebug/core/statistics.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct ShardPlacement {
   std::vector<std::int64_t> global_shape;

@@ -12,7 +12,7 @@
 
 #include "smdebug/core/reduction.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct TensorStatistics {
   std::uint64_t count = 0;  // all elements

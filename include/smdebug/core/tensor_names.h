@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // The fixed parts of names.
 namespace name_parts {

@@ -11,7 +11,7 @@
 
 #include "smdebug/core/tensor_view.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// The most dimensions of a tensor that can be sampled.
 inline constexpr std::size_t kMaxSampledRank = 64;

@@ -13,7 +13,7 @@
 
 #include "smdebug/core/dtype.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Returns the product of the extents: 1 for a scalar, 0 if an extent is 0.
 /// Only for shapes of existing tensors: does not check for overflow.

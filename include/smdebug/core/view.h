@@ -25,7 +25,7 @@
 #include "smdebug/core/dtype.h"
 #include "smdebug/core/tensor_view.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // The arithmetic types of C++ that a tensor may have: bool, integers, float,
 // double, and complex numbers of the last two. Characters are text.

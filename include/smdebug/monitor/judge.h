@@ -17,7 +17,7 @@
 #include "smdebug/read/trial.h"
 #include "smdebug/rules/builtin_rules.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Returns the verdict of each rule, in the order of `rules`; without rules,
 /// those of `default_rules`. Writes nothing beside the run. Fails as

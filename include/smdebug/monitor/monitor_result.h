@@ -15,7 +15,7 @@
 #include "smdebug/report/run_summary.h"
 #include "smdebug/rules/verdict.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct MonitorResult {
   std::string location;

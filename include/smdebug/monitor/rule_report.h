@@ -15,7 +15,7 @@
 #include "smdebug/base/wait_limit.h"
 #include "smdebug/read/trial.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // A file of a run, by its key in the run's storage.
 struct ReportFile {

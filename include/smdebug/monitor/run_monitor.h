@@ -36,7 +36,7 @@
 #include "smdebug/rules/capture_request.h"
 #include "smdebug/rules/rule.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct RunMonitorOptions {
   // Whether status files and events are kept beside the run (docs/actions.md),

@@ -30,7 +30,7 @@
 #include "smdebug/rules/rule.h"
 #include "smdebug/rules/verdict.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // The place where the status of a worker's rules is kept.
 struct StatusPlace {

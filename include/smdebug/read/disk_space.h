@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Returns "; only 12.0 kB are free on its disk: free space, or write to
 /// another disk" for less than 1 MiB, otherwise an empty string.

@@ -20,7 +20,7 @@
 #include "smdebug/read/tensor.h"
 #include "smdebug/store/storage.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 class FileWindow;
 class NameFilter;

@@ -12,7 +12,7 @@
 #include "smdebug/core/run_progress.h"
 #include "smdebug/store/storage.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Returns `progress.json`. Fails with `not_found` for a run of the original,
 /// of an older smdebug, or without a saved step; with `corrupt`, `unsupported`

@@ -12,7 +12,7 @@
 #include "smdebug/config/collection.h"
 #include "smdebug/store/storage.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct SavedCollections {
   std::vector<Collection> collections;  // in order of creation

@@ -22,7 +22,7 @@
 #include "smdebug/core/tensor_view.h"
 #include "smdebug/store/storage.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 class Trial;
 

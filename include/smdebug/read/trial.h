@@ -32,7 +32,7 @@
 #include "smdebug/read/tensor.h"
 #include "smdebug/store/storage.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct TrialOptions {
   std::string name;  // empty: the last component of the location

@@ -11,7 +11,7 @@
 #include "smdebug/core/statistics.h"
 #include "smdebug/core/tensor_view.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Returns true if `op` cannot be computed from `TensorStatistics`.
 bool needs_elements(ReductionOp op);

@@ -14,7 +14,7 @@
 #include "smdebug/core/statistics.h"
 #include "smdebug/core/tensor_view.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Returns the statistics of `count` contiguous elements. Complex elements
 /// count by their absolute value in `max`, `min`, `mean`, `m2` and the sums,

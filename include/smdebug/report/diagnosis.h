@@ -12,7 +12,7 @@
 
 #include "smdebug/rules/verdict.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct Diagnosis {
   Verdict cause;

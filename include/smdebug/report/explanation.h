@@ -13,7 +13,7 @@
 #include "smdebug/core/mode.h"
 #include "smdebug/read/trial.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct ExplanationQuery {
   std::string tensor;

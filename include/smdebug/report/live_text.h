@@ -12,7 +12,7 @@
 #include "smdebug/report/run_overview.h"
 #include "smdebug/rules/verdict.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct LiveStatus {
   Step step = -1;  // the newest step judged; -1: none yet

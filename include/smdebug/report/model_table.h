@@ -7,7 +7,7 @@
 
 #include "smdebug/core/run_facts.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Returns the facts that each worker reported last: a table each of its
 /// parameters, optimizers, modules and losses. Workers with equal facts share

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // A run to remove.
 struct RunRemoval {

@@ -7,7 +7,7 @@
 
 #include "smdebug/rules/rule.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Returns one line per rule: its name and a summary.
 std::string rules_text(std::span<const RuleFactory> rules);

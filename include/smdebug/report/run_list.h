@@ -14,7 +14,7 @@
 #include "smdebug/report/run_overview.h"
 #include "smdebug/rules/verdict.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct RunRow {
   std::string run;  // a path that other commands accept

@@ -14,7 +14,7 @@
 #include "smdebug/read/trial.h"
 #include "smdebug/rules/verdict.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct RunOverview {
   struct ModeSteps {

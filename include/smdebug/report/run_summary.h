@@ -10,7 +10,7 @@
 #include "smdebug/report/run_overview.h"
 #include "smdebug/rules/verdict.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // How much a command prints: findings and problems only, the usual, or
 // everything.

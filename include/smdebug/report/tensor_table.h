@@ -15,7 +15,7 @@
 #include "smdebug/core/statistics.h"
 #include "smdebug/read/trial.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct TensorQuery {
   std::string tensor;

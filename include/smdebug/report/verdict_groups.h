@@ -10,7 +10,7 @@
 
 #include "smdebug/rules/verdict.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 enum class VerdictGroup {
   fired,           // found an issue

@@ -9,7 +9,7 @@
 
 #include "smdebug/rules/verdict.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Returns the rule's name in a list of verdicts. If another verdict of `among`
 /// has the same name, adds the parameters that the user gave: "AllZero

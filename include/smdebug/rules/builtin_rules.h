@@ -13,7 +13,7 @@
 #include "smdebug/base/result.h"
 #include "smdebug/rules/rule.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Returns all built-in rules, sorted by name.
 std::span<const RuleFactory> builtin_rules();

@@ -13,7 +13,7 @@
 #include "smdebug/core/mode.h"
 #include "smdebug/rules/rule.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 inline constexpr const char* kCaptureRequestVariable = "SMDEBUG_RUN";
 

@@ -15,7 +15,7 @@
 
 #include "smdebug/base/result.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 enum class ParameterType { boolean, integer, real, text, text_list };
 

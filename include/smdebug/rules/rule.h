@@ -22,7 +22,7 @@
 #include "smdebug/rules/parameters.h"
 #include "smdebug/rules/verdict.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // Selects tensors: the union of the collections' tensors and those whose name
 // matches a regex.

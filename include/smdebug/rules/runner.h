@@ -25,7 +25,7 @@
 #include "smdebug/rules/rule.h"
 #include "smdebug/rules/verdict.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 class RuleRunner : public ObservationSink {
  public:

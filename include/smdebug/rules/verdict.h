@@ -12,7 +12,7 @@
 
 #include "smdebug/core/mode.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // How bad a finding is, in ascending order. Spelled as in JSON: never rename.
 enum class Severity {

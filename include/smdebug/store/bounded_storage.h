@@ -12,7 +12,7 @@
 #include "smdebug/store/open_storage.h"
 #include "smdebug/store/storage.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Returns a storage that makes each call of `inner` on another thread and
 /// waits for it within `limit`. A call that does not return in time fails with

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Returns the first part of a path that is a file where a folder is needed, or
 /// nothing: "a/b" for "a/b/run" if "b" is a file. Waits for the storage without

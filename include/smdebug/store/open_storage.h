@@ -8,7 +8,7 @@
 #include "smdebug/base/result.h"
 #include "smdebug/store/storage.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 /// Opens the storage at `location`: "/runs/a", "~/runs/a", "runs/a",
 /// "memory://name" (one store per name and process, for tests). Nothing is

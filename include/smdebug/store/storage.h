@@ -20,7 +20,7 @@
 
 #include "smdebug/base/result.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 struct ByteRange {
   std::uint64_t start = 0;

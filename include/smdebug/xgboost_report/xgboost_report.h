@@ -21,7 +21,7 @@
 #include "smdebug/read/trial.h"
 #include "smdebug/report/run_overview.h"
 
-namespace smdebug {
+namespace [[gnu::visibility("default")]] smdebug {
 
 // The data of a section, or the reason why there are none.
 template <typename T>

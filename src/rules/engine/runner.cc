@@ -245,7 +245,7 @@ class NumberedMatcher {
 
 // Numbers for the names of tensors, so that each is looked for once per step
 // and not by every rule.
-struct RuleRunner::Names {
+struct __attribute__((visibility("hidden"))) RuleRunner::Names {
   std::unordered_map<std::string, std::size_t, TextHash, std::equal_to<>>
       numbers;
   std::vector<std::string_view> names;  // by number, of the keys above
@@ -279,7 +279,7 @@ struct RuleRunner::Names {
   }
 };
 
-struct RuleRunner::Judge {
+struct __attribute__((visibility("hidden"))) RuleRunner::Judge {
   std::unique_ptr<Rule> rule;
   RuleNeeds needs;
   // By run, then by selector. Made at a run's first step and again when its

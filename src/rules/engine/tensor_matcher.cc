@@ -11,7 +11,7 @@
 
 namespace smdebug {
 
-struct TensorMatcher::Impl {
+struct __attribute__((visibility("hidden"))) TensorMatcher::Impl {
   bool every_tensor = false;
   std::vector<Regex> regexes;
   std::size_t own_patterns = 0;   // the first regexes, those of the selector
