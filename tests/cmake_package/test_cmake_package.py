@@ -7,38 +7,21 @@ import re
 import subprocess
 
 import pytest
+from commands import ROOT, build_stranger, run
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 WINE = ROOT / "examples/cpp"
 GUIDE = ROOT / "examples/cpp_guide"
 
 
-def run(*command) -> str:
-    done = subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, timeout=600
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory) -> pathlib.Path:
+def programs(prefix, tmp_path_factory) -> pathlib.Path:
     """Where a stranger's programs lie, built on the installed package."""
     folder = tmp_path_factory.mktemp("stranger")
-    prefix, build = folder / "prefix", folder / "build"
-    if not (ROOT / "build/release/build.ninja").exists():
-        run("cmake", "--preset", "release", "-S", ROOT)
-    run("cmake", "--build", ROOT / "build/release")
-    run("cmake", "--install", ROOT / "build/release", "--prefix", prefix)
-    run(
-        *("cmake", "-S", ROOT / "tests/cmake_package", "-B", build, "-G", "Ninja"),
-        f"-DCMAKE_PREFIX_PATH={prefix}",
-    )
-    run("cmake", "--build", build)
+    build = folder / "build"
+    build_stranger(ROOT / "tests/cmake_package", build, prefix)
     for name, source in (("wine", WINE), ("guide", GUIDE)):
         own = folder / name
-        run("cmake", "-S", source, "-B", own, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
-        run("cmake", "--build", own)
+        build_stranger(source, own, prefix)
         for program in own.iterdir():
             if program.is_file() and program.suffix == "" and os.access(program, os.X_OK):
                 (build / program.name).symlink_to(program)

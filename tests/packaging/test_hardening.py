@@ -10,6 +10,7 @@ import smdebug._core
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORE = pathlib.Path(smdebug._core.__file__)
 PROGRAM = ROOT / "build/release/apps/cli/smdebug"
+LIBRARY = ROOT / "build/release/libsmdebug.so"  # whose code the program runs
 
 # Of the ELF specification and <elf.h>.
 ET_DYN = 3
@@ -41,11 +42,20 @@ class Elf:
         return b"\0" + symbol + b"\0" in self.bytes
 
 
-@pytest.fixture(params=[CORE, PROGRAM], ids=["extension", "program"])
+def read(path: pathlib.Path) -> Elf:
+    if not path.exists():
+        pytest.skip(f"{path.name} is not built")
+    return Elf(path)
+
+
+@pytest.fixture(params=[CORE, LIBRARY, PROGRAM], ids=["extension", "library", "program"])
 def elf(request):
-    if not request.param.exists():
-        pytest.skip(f"{request.param.name} is not built")
-    return Elf(request.param)
+    return read(request.param)
+
+
+@pytest.fixture(params=[CORE, LIBRARY], ids=["extension", "library"])
+def code(request):
+    return read(request.param)
 
 
 def test_all_relocations_are_read_only_after_loading(elf):
@@ -62,12 +72,12 @@ def test_the_stack_is_not_executable(elf):
     assert elf.segments[PT_GNU_STACK][0] & PF_X == 0
 
 
-def test_functions_with_arrays_check_the_stack(elf):
-    assert elf.names(b"__stack_chk_fail")
+def test_functions_with_arrays_check_the_stack(code):
+    assert code.names(b"__stack_chk_fail")
 
 
-def test_copies_of_the_c_library_check_their_target(elf):
-    assert any(elf.names(b"__" + name + b"_chk") for name in (b"memcpy", b"read", b"snprintf"))
+def test_copies_of_the_c_library_check_their_target(code):
+    assert any(code.names(b"__" + name + b"_chk") for name in (b"memcpy", b"read", b"snprintf"))
 
 
 def test_the_code_is_loaded_at_any_address(elf):
