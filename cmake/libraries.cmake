@@ -21,7 +21,7 @@ foreach(library IN ITEMS smdebug_static smdebug_shared)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   # Third-party libraries that do not consist of headers alone. What links libsmdebug.a needs them:
-  # smdebugConfig.cmake.in and smdebug.pc.in name them too.
+  # smdebugConfig.cmake.in, smdebug.pc.in and packages.cmake name them too.
   target_link_libraries(${library} PRIVATE
     fmt::fmt spdlog::spdlog simdjson::simdjson hwy::hwy PkgConfig::isal PkgConfig::pcre2
     PkgConfig::pugixml CURL::libcurl OpenSSL::Crypto Threads::Threads)
