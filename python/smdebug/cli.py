@@ -10,6 +10,13 @@ from collections.abc import Sequence
 from smdebug import _core
 from smdebug.rules.judge import load_judge
 
+# Printed by `smdebug --cmake-dir`, where other packages print a folder.
+CMAKE_DIR = (
+    "this Python package has no C++ headers and no libraries; the Debian package libsmdebug-dev "
+    "has them: run 'cmake --preset release', 'cmake --build build/release' and "
+    "'cpack --config build/release/CPackConfig.cmake' in the sources, and install the result"
+)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command with `arguments`, by default those of the process. Returns its exit code.
@@ -19,8 +26,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Python's own handlers would keep Ctrl-C and a closed pipe from the C++ code.
     for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["--cmake-dir"]:
+        print("smdebug: error:", CMAKE_DIR, file=sys.stderr)
+        return 1
     with contextlib.redirect_stdout(sys.stderr):
-        return _core.run_command_line(sys.argv[1:] if arguments is None else arguments, load_judge)
+        return _core.run_command_line(given, load_judge)
 
 
 if __name__ == "__main__":

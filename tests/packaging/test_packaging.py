@@ -88,6 +88,28 @@ def test_resolving_dependencies_beside_a_framework_installs_nothing_else(environ
     assert json.loads(done.stdout)["install"] == []
 
 
+@pytest.mark.parametrize(
+    "command",
+    [[sys.executable, "-m", "smdebug"], [pathlib.Path(sys.executable).with_name("smdebug")]],
+    ids=["python -m smdebug", "smdebug"],
+)
+def test_the_command_names_the_package_that_has_headers_and_libraries(command):
+    done = subprocess.run([*command, "--cmake-dir"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "libsmdebug-dev" in done.stderr
+    assert done.stderr.count("\n") == 1
+    commands = re.findall(r"'([^']+)'", done.stderr)
+    assert len(commands) == 3
+    page = (ROOT / "docs/cpp.md").read_text()
+    assert all(each in page for each in commands)
+
+
+def test_the_package_has_no_headers_and_no_libraries_to_link():
+    files = importlib.metadata.files("smdebug-ng")
+    assert {"_core.pyi", "cli.py"} <= {file.name for file in files}
+    assert [file for file in files if file.suffix in {".h", ".a", ".cmake", ".pc"}] == []
+
+
 def test_one_version_everywhere():
     def found(file: str, pattern: str) -> str:
         return re.search(pattern, (ROOT / file).read_text())[1]
