@@ -49,23 +49,13 @@ def test_a_library_is_built_again_if_its_entry_has_changed(program, tmp_path):
     assert not program.is_built(tmp_path, "x", entry)
 
 
-def test_lists_of_source_packages_are_those_of_debian(program, tmp_path, monkeypatch):
-    etc = tmp_path / "etc"
-    (etc / "sources.list.d").mkdir(parents=True)
-    debian = (
-        "Types: deb\nURIs: https://mirror.example/x\nSigned-By: /k/debian-archive-keyring.gpg\n"
-    )
-    (etc / "sources.list.d/debian.sources").write_text(debian)
-    (etc / "sources.list.d/other.sources").write_text("Types: deb\nURIs: https://o.example/\n")
-    line = "deb https://mirror.example/debian bookworm main\n"
-    (etc / "sources.list").write_text(line + "deb https://o.example/apt stable main\n")
-    monkeypatch.setattr(program, "ETC", etc)
-    parts = tmp_path / "parts"
-    parts.mkdir()
-    program.write_source_lists(parts)
-    assert (parts / "sources.list").read_text() == line.replace("deb ", "deb-src ", 1)
-    assert (parts / "debian.sources").read_text().startswith("Types: deb-src\nURIs: https://mirror")
-    assert "o.example" not in (parts / "other.sources").read_text()
+def test_the_fields_of_another_machine_replace_those_of_this_one(program, tmp_path):
+    library = {"flags": ["-I."], "sources": ["x.asm"], "aarch64": {"sources": ["x.S"]}}
+    assert program.HERE.entry(library) == {"flags": ["-I."], "sources": ["x.asm"]}
+    arm = program.Machine(tmp_path)
+    assert arm.entry(library) == {"flags": ["-I."], "sources": ["x.S"]}
+    assert arm.tool("c++")[:2] == ["aarch64-linux-gnu-g++", f"--sysroot={tmp_path}"]
+    assert arm.tool("ar") == ["aarch64-linux-gnu-ar"]
 
 
 def test_each_entry_pins_one_version_of_one_archive():

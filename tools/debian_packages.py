@@ -1,0 +1,87 @@
+"""Downloads packages of Debian, with lists of apt's own, so that no system file changes.
+
+tools/static_libraries downloads source packages, and tools/sysroot packages of another
+architecture.
+"""
+
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ETC = pathlib.Path("/etc/apt")
+
+
+class BuildError(Exception):
+    """Names a step that failed, and the reason."""
+
+
+def download_sources(folder: pathlib.Path, packages: list[str]) -> None:
+    """Downloads what the mirror has of source packages."""
+    options = read_lists(folder / "apt", "deb-src", [])
+    # Its own checks fail for a file that the mirror lacks, also for one that is not needed.
+    command = ["apt-get", *options, "source", "--download-only", *packages]
+    subprocess.run(command, cwd=folder, capture_output=True)
+
+
+def download_with_dependencies(
+    folder: pathlib.Path, architecture: str, packages: list[str]
+) -> list[pathlib.Path]:
+    """Downloads packages and all that they depend on. Returns their files."""
+    installed = folder / "none-installed"
+    installed.touch()
+    foreign = [
+        f"-oAPT::Architecture={architecture}",
+        f"-oAPT::Architectures={architecture}",
+        f"-oDir::State::status={installed}",
+        "-oDebug::NoLocking=1",
+    ]
+    options = read_lists(folder / "apt", "deb", foreign)
+    install = ["install", "--yes", "--no-install-recommends", "--download-only", *packages]
+    run(["apt-get", *options, *install], f"download packages for {architecture}")
+    return sorted((folder / "apt/cache/archives").glob("*.deb"))
+
+
+def read_lists(state: pathlib.Path, kind: str, options: list[str]) -> list[str]:
+    """Reads the lists of packages of a kind, "deb" or "deb-src", into `state`. Returns the options
+    with which apt-get uses them."""
+    for each in ("lists/partial", "cache/archives/partial", "parts"):
+        (state / each).mkdir(parents=True)
+    write_lists(state / "parts", kind)
+    options = [
+        *options,
+        "-oDir::Etc::sourcelist=-",
+        f"-oDir::Etc::sourceparts={state / 'parts'}",
+        f"-oDir::State::lists={state / 'lists'}",
+        f"-oDir::Cache={state / 'cache'}",
+        "-qq",
+    ]
+    run(["apt-get", *options, "update"], f"read the lists of {kind}")
+    return options
+
+
+def write_lists(parts: pathlib.Path, kind: str) -> None:
+    """Turns Debian's entries of the system's lists into those of a kind."""
+    for path in [ETC / "sources.list", *sorted((ETC / "sources.list.d").glob("*"))]:
+        if not path.is_file():
+            continue
+        text = path.read_text()
+        if path.suffix == ".sources":
+            stanzas = [each for each in re.split(r"\n\s*\n", text) if "debian-archive" in each]
+            text = "\n\n".join(re.sub(r"(?m)^Types:.*$", f"Types: {kind}", s) for s in stanzas)
+        else:
+            lines = re.findall(r"(?m)^deb(?:-src)?\s.*$", text)
+            lines = [line for line in lines if re.search(r"/debian(-security)?/?\s", line)]
+            text = "\n".join(re.sub(r"^deb(-src)?", kind, line) for line in lines)
+        (parts / path.name).write_text(text + "\n")
+
+
+def run(command: list, purpose: str, folder: pathlib.Path = ROOT) -> None:
+    """Runs a command. If it fails, the error names its purpose."""
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise BuildError(f"cannot {purpose}: {words[0]} is not installed") from None
+    if done.returncode:
+        raise BuildError(f"cannot {purpose}:\n{(done.stdout + done.stderr)[-4000:]}")
