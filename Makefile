@@ -19,7 +19,7 @@ check: setup
 	@tools/check
 
 long: setup
-	@tools/bootstrap
+	@tools/bootstrap --aarch64
 	@tools/test --long
 	@$(MAKE) --no-print-directory zoo
 

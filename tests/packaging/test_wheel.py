@@ -1,10 +1,9 @@
 """The wheel of tools/wheel: what it needs of the system that it is installed on.
 
-`make test` builds it for the interpreter of the tests. That it loads with an older C library is
-shown by the versions of its symbols, not by running it there.
+`make test` builds it for the interpreter of the tests, and `make long` for aarch64 as well. That it
+loads with an older C library is shown by the versions of its symbols, not by running it there.
 """
 
-import os
 import pathlib
 import re
 import shutil
@@ -13,9 +12,8 @@ import sys
 import zipfile
 
 import pytest
+from built_wheels import NATIVE, PYTHONS, ROOT, built_wheel, printed
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PYTHON = f"cp{sys.version_info.major}{sys.version_info.minor}"
 TORCH = next((ROOT / ".venv/torch/lib").glob("python*/site-packages"))
 # Of the C library; every Linux with glibc has them.
 SYSTEM_LIBRARIES = {
@@ -24,8 +22,8 @@ SYSTEM_LIBRARIES = {
     "libpthread.so.0",
     "libdl.so.2",
     "librt.so.1",
-    "ld-linux-x86-64.so.2",
 }
+LOADERS = {"x86_64": "ld-linux-x86-64.so.2", "aarch64": "ld-linux-aarch64.so.1"}
 MOST_BYTES = 8_000_000
 BUGGY_TRAINING = """
 import torch
@@ -42,13 +40,14 @@ for _ in range(100):
 """
 
 
+@pytest.fixture(scope="module", params=[NATIVE, pytest.param("aarch64", marks=pytest.mark.long)])
+def machine(request) -> str:
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def wheel() -> pathlib.Path:
-    found = sorted((ROOT / "dist").glob(f"smdebug_ng-*-{PYTHON}-*manylinux*.whl"))
-    if not found and not os.environ.get("CI"):
-        pytest.skip("no wheel in dist; run tools/wheel")
-    (path,) = found
-    return path
+def wheel(machine) -> pathlib.Path:
+    return built_wheel(machine)
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +58,12 @@ def extension(wheel, tmp_path_factory) -> pathlib.Path:
         return pathlib.Path(archive.extract(name, folder))
 
 
-def printed(*command) -> str:
-    words = [str(word) for word in command]
-    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
-
-
-def test_the_tag_promises_glibc_2_28(wheel):
-    assert wheel.stem.split("-")[2:] == [PYTHON, PYTHON, "manylinux_2_28_x86_64"]
+def test_the_tag_promises_glibc_2_28(wheel, machine):
+    tag = f"manylinux_2_28_{machine}"
+    python = PYTHONS[machine]
+    assert wheel.stem.split("-")[2:] == [python, python, tag]
+    shown = printed(ROOT / ".venv/wheel/bin/auditwheel", "show", wheel)
+    assert f'"{tag}"' in shown.replace("\n", " ")
 
 
 def test_it_is_small(wheel):
@@ -87,10 +85,10 @@ def test_no_symbol_without_a_version_is_missing(extension):
     }
 
 
-def test_it_needs_no_library_but_those_of_the_c_library(extension):
+def test_it_needs_no_library_but_those_of_the_c_library(extension, machine):
     needed = set(re.findall(r"NEEDED.*\[(.*)\]", printed("readelf", "-d", extension)))
     assert needed
-    assert needed <= SYSTEM_LIBRARIES
+    assert needed <= SYSTEM_LIBRARIES | {LOADERS[machine]}
 
 
 def test_it_exports_nothing_but_the_function_of_the_module(extension):
@@ -103,12 +101,12 @@ def test_it_contains_no_path_of_the_build(extension):
 
 
 @pytest.fixture(scope="module")
-def environment(wheel, tmp_path_factory) -> pathlib.Path:
+def environment(tmp_path_factory) -> pathlib.Path:
     """An environment with the wheel, and torch of the tests' own environment behind it."""
     folder = tmp_path_factory.mktemp("environment")
     printed(sys.executable, "-m", "venv", "--without-pip", folder)
     pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "--quiet"]
-    printed(*pip, "install", "--no-deps", "--disable-pip-version-check", wheel)
+    printed(*pip, "install", "--no-deps", "--disable-pip-version-check", built_wheel(NATIVE))
     (site,) = (folder / "lib").glob("python*/site-packages")
     (site / "torch_of_the_tests.pth").write_text(f"{TORCH}\n")
     return folder
