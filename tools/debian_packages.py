@@ -25,9 +25,10 @@ def download_sources(folder: pathlib.Path, packages: list[str]) -> None:
 
 
 def download_with_dependencies(
-    folder: pathlib.Path, architecture: str, packages: list[str]
+    folder: pathlib.Path, architecture: str, packages: list[str], suite: str | None = None
 ) -> list[pathlib.Path]:
-    """Downloads packages and all that they depend on. Returns their files."""
+    """Downloads packages and all that they depend on, of a suite or of those that the system has.
+    Returns their files."""
     installed = folder / "none-installed"
     installed.touch()
     foreign = [
@@ -36,18 +37,20 @@ def download_with_dependencies(
         f"-oDir::State::status={installed}",
         "-oDebug::NoLocking=1",
     ]
-    options = read_lists(folder / "apt", "deb", foreign)
+    options = read_lists(folder / "apt", "deb", foreign, suite)
     install = ["install", "--yes", "--no-install-recommends", "--download-only", *packages]
     run(["apt-get", *options, *install], f"download packages for {architecture}")
     return sorted((folder / "apt/cache/archives").glob("*.deb"))
 
 
-def read_lists(state: pathlib.Path, kind: str, options: list[str]) -> list[str]:
+def read_lists(
+    state: pathlib.Path, kind: str, options: list[str], suite: str | None = None
+) -> list[str]:
     """Reads the lists of packages of a kind, "deb" or "deb-src", into `state`. Returns the options
     with which apt-get uses them."""
     for each in ("lists/partial", "cache/archives/partial", "parts"):
         (state / each).mkdir(parents=True)
-    write_lists(state / "parts", kind)
+    write_lists(state / "parts", kind, suite)
     options = [
         *options,
         "-oDir::Etc::sourcelist=-",
@@ -60,8 +63,8 @@ def read_lists(state: pathlib.Path, kind: str, options: list[str]) -> list[str]:
     return options
 
 
-def write_lists(parts: pathlib.Path, kind: str) -> None:
-    """Turns Debian's entries of the system's lists into those of a kind."""
+def write_lists(parts: pathlib.Path, kind: str, suite: str | None = None) -> None:
+    """Turns Debian's entries of the system's lists into those of a kind, and of `suite` alone."""
     for path in [ETC / "sources.list", *sorted((ETC / "sources.list.d").glob("*"))]:
         if not path.is_file():
             continue
@@ -73,7 +76,17 @@ def write_lists(parts: pathlib.Path, kind: str) -> None:
             lines = re.findall(r"(?m)^deb(?:-src)?\s.*$", text)
             lines = [line for line in lines if re.search(r"/debian(-security)?/?\s", line)]
             text = "\n".join(re.sub(r"^deb(-src)?", kind, line) for line in lines)
-        (parts / path.name).write_text(text + "\n")
+        (parts / path.name).write_text((of_suite(text, suite) if suite else text) + "\n")
+
+
+def of_suite(text: str, suite: str) -> str:
+    """Lists of the main archive with another suite."""
+    if stanzas := [each for each in text.split("\n\n") if re.search(r"(?m)^Suites:", each)]:
+        main = [each for each in stanzas if "-security" not in each]
+        return "\n\n".join(re.sub(r"(?m)^Suites:.*$", f"Suites: {suite}", each) for each in main)
+    lines = [line for line in text.splitlines() if "-security" not in line]
+    entry = re.compile(r"^(deb(?:-src)?\s+(?:\[.*?\]\s+)?\S+\s+)\S+")
+    return "\n".join(dict.fromkeys(entry.sub(rf"\g<1>{suite}", line) for line in lines))
 
 
 def run(command: list, purpose: str, folder: pathlib.Path = ROOT) -> None:

@@ -22,6 +22,26 @@ def test_lists_of_source_packages_are_those_of_debian(tmp_path, monkeypatch):
     assert "o.example" not in (parts / "other.sources").read_text()
 
 
+def test_lists_of_another_suite_are_those_of_the_main_archive(tmp_path, monkeypatch):
+    (tmp_path / "sources.list").write_text(
+        "deb [arch=amd64] https://mirror.example/debian bookworm main\n"
+        "deb [arch=amd64] https://mirror.example/debian bookworm-updates main\n"
+        "deb https://mirror.example/debian-security bookworm-security main\n"
+    )
+    stanza = "URIs: https://mirror.example/x\nSuites: {}\nSigned-By: /k/debian-archive-keyring.gpg"
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / "sources.list.d/debian.sources").write_text(
+        stanza.format("bookworm bookworm-updates") + "\n\n" + stanza.format("bookworm-security")
+    )
+    monkeypatch.setattr(debian_packages, "ETC", tmp_path)
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    debian_packages.write_lists(parts, "deb", "bullseye")
+    written = (parts / "sources.list").read_text()
+    assert written == "deb [arch=amd64] https://mirror.example/debian bullseye main\n"
+    assert (parts / "debian.sources").read_text() == stanza.format("bullseye") + "\n"
+
+
 def test_a_list_of_sources_is_also_one_of_packages(tmp_path, monkeypatch):
     (tmp_path / "sources.list").write_text("deb-src https://mirror.example/debian bookworm main\n")
     monkeypatch.setattr(debian_packages, "ETC", tmp_path)

@@ -11,11 +11,9 @@ import sys
 
 import pytest
 from built_wheels import CATCH, RECORD, ROOT, SESSION, built_wheel
-from load_program import TOOLS
+from load_program import load_program
 
-sys.path.append(str(TOOLS))
-from debian_packages import download_sources, download_with_dependencies  # noqa: E402
-
+debian_packages = load_program("debian_packages.py")
 pytestmark = pytest.mark.long
 FOLDER = ROOT / "build/bullseye"
 # What compiles Python there, and what it then needs.
@@ -27,7 +25,7 @@ VERSION = ".".join(map(str, sys.version_info[:2]))
 COMPILE = """
 set -e
 cd /python
-./configure --prefix=/usr --disable-test-modules --without-ensurepip --without-doc-strings CFLAGS=-O1
+./configure --prefix=/usr --disable-test-modules --without-ensurepip CFLAGS=-O1
 make -j2
 make install
 """
@@ -55,7 +53,9 @@ def unpack_debian(root: pathlib.Path) -> None:
     """Unpacks the packages; none of their scripts runs."""
     downloads = FOLDER / "packages"
     downloads.mkdir(parents=True)
-    for package in download_with_dependencies(downloads, "amd64", PACKAGES, "bullseye"):
+    for package in debian_packages.download_with_dependencies(
+        downloads, "amd64", PACKAGES, "bullseye"
+    ):
         run(["dpkg", "--extract", package, root])
     for name, program in (("awk", "gawk"), ("cc", "gcc")):
         (root / "usr/bin" / name).symlink_to(program)
@@ -65,7 +65,7 @@ def unpack_debian(root: pathlib.Path) -> None:
 def compile_python(root: pathlib.Path) -> None:
     downloads = FOLDER / "sources"
     downloads.mkdir()
-    download_sources(downloads, [f"python{VERSION}"])
+    debian_packages.download_sources(downloads, [f"python{VERSION}"])
     (archive,) = downloads.glob("*.orig.tar.*")
     (root / "python").mkdir()
     run(["tar", "-xf", archive, "-C", root / "python", "--strip-components=1"])

@@ -9,70 +9,13 @@ import shutil
 import subprocess
 
 import pytest
-from built_wheels import ROOT, built_wheel, printed
+from built_wheels import CATCH, RECORD, ROOT, SESSION, built_wheel, printed
 
 from smdebug.trials import create_trial
 
 pytestmark = pytest.mark.long
 SYSROOT = ROOT / "build/aarch64/sysroot"
 LIBRARIES = "/usr/lib/aarch64-linux-gnu"
-SESSION = """
-import sys
-import smdebug
-from smdebug import _core
-
-def new_session(pattern):
-    config = _core.HookConfig(
-        sys.argv[1], include_regex=[pattern], include_collections=[], save_all=False,
-        dry_run=False, all_workers=False, collections=[],
-        save_config=smdebug.SaveConfig(save_interval=1),
-    )
-    return _core.Session.create(config, _core.pytorch_framework(), [], {}, {})
-"""
-RECORD = """
-import json
-import numpy
-from smdebug.trials import create_trial
-
-session = new_session(".")
-random = numpy.random.default_rng(0)
-# An odd size: the vectors of the kernel have a rest.
-saved = [
-    {name: (random.standard_normal(5003) * 50).astype(name) for name in sys.argv[2:]}
-    for step in range(3)
-]
-for tensors in saved:
-    session.set_mode(_core.ModeKeys.TRAIN)
-    session.begin_step()
-    for name, values in tensors.items():
-        session.tensor(name).put(values)
-session.close()
-
-trial = create_trial(sys.argv[1])
-for step, tensors in enumerate(saved):
-    for name, values in tensors.items():
-        numpy.testing.assert_array_equal(trial.tensor(name).value(step), values)
-        found = trial.tensor(name).statistics(step)
-        wide = values.astype(float)
-        expected = {
-            "count": wide.size, "nan": 0, "positive_inf": 0, "negative_inf": 0,
-            "zeros": (wide == 0).sum(), "min": wide.min(), "max": wide.max(), "mean": wide.mean(),
-            "m2": ((wide - wide.mean()) ** 2).sum(), "sum_abs": abs(wide).sum(),
-            "sum_squares": (wide**2).sum(),
-        }
-        assert found.keys() == expected.keys()
-        for part in expected:
-            numpy.testing.assert_allclose(found[part], expected[part], 1e-12, err_msg=name)
-print(json.dumps({"steps": trial.steps(), "names": trial.tensor_names(), "damage": trial.damage()}))
-"""
-CATCH = """
-from smdebug.exceptions import SMDebugValueError
-
-try:
-    new_session("([")
-except SMDebugValueError as error:
-    print("caught:", error)
-"""
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,11 @@
 import importlib.machinery
 import importlib.util
 import pathlib
+import sys
 import types
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
+sys.path.append(str(TOOLS))  # they import each other
 
 
 def load_program(name: str) -> types.ModuleType:
