@@ -64,7 +64,8 @@ def read_lists(
 
 
 def write_lists(parts: pathlib.Path, kind: str, suite: str | None = None) -> None:
-    """Turns Debian's entries of the system's lists into those of a kind, and of `suite` alone."""
+    """Turns Debian's entries of the system's lists into those of a kind, and of another suite if
+    `suite` names one."""
     for path in [ETC / "sources.list", *sorted((ETC / "sources.list.d").glob("*"))]:
         if not path.is_file():
             continue

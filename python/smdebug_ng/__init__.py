@@ -2,7 +2,7 @@
 
 This distribution is called smdebug-ng, and the original one smdebug. Both install the folder
 `smdebug`, so that the one that is installed last overwrites files of the other. This package has
-files of its own: it works in either case, and says what is wrong.
+files of its own, so that it works in either case and reports the conflict.
 """
 
 from __future__ import annotations
