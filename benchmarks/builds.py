@@ -3,7 +3,7 @@
 
     benchmarks/builds.py WHEEL WHEEL [--rounds N] [--json FILE]
 
-A program lends numpy arrays to a session that saves their statistics (T4, T5 and T7 of
+A program passes numpy arrays to a session that saves their statistics (T4, T5 and T7 of
 docs/performance.md) or their elements with statistics (T6), and times the calls. Programs of both
 builds take turns. A figure is the ratio of the minima over all rounds, second build to first.
 """
@@ -21,7 +21,7 @@ from step_cost import at_most, target_table
 
 PYTHON = pathlib.Path(__file__).resolve().parent.parent / ".venv/torch/bin/python"
 MOST = 1.05
-# What is measured: bytes of an array, and arrays in a step.
+# Bytes of an array, and arrays in a step.
 SUMMARIES = {"256 bytes": (256, 400), "16 KiB": (16 << 10, 100), "4 MiB": (4 << 20, 4)}
 COPIES = {"256 bytes": (256, 400), "256 KiB": (256 << 10, 20), "4 MiB": (4 << 20, 4)}
 STEPS = 20
