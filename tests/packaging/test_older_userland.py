@@ -6,11 +6,10 @@ A Python that the wheel is for is compiled there, which takes minutes; build/bul
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 
 import pytest
-from built_wheels import CATCH, RECORD, ROOT, SESSION, built_wheel
+from built_wheels import CATCH, RECORD, ROOT, SESSION, built_wheel, printed
 from load_program import load_program
 
 debian_packages = load_program("debian_packages.py")
@@ -45,7 +44,7 @@ def userland() -> pathlib.Path:
     shutil.rmtree(site, ignore_errors=True)
     platform = ["--only-binary=:all:", "--platform=manylinux_2_28_x86_64"]
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    run([*pip, *platform, "--target", site, built_wheel(), "numpy"])
+    printed(*pip, *platform, "--target", site, built_wheel(), "numpy")
     return root
 
 
@@ -56,10 +55,10 @@ def unpack_debian(root: pathlib.Path) -> None:
     for package in debian_packages.download_with_dependencies(
         downloads, "amd64", PACKAGES, "bullseye"
     ):
-        run(["dpkg", "--extract", package, root])
+        printed("dpkg", "--extract", package, root)
     for name, program in (("awk", "gawk"), ("cc", "gcc")):
         (root / "usr/bin" / name).symlink_to(program)
-    run(["mknod", "--mode=666", root / "dev/null", "c", "1", "3"])
+    printed("mknod", "--mode=666", root / "dev/null", "c", "1", "3")
 
 
 def compile_python(root: pathlib.Path) -> None:
@@ -68,23 +67,16 @@ def compile_python(root: pathlib.Path) -> None:
     debian_packages.download_sources(downloads, [f"python{VERSION}"])
     (archive,) = downloads.glob("*.orig.tar.*")
     (root / "python").mkdir()
-    run(["tar", "-xf", archive, "-C", root / "python", "--strip-components=1"])
-    run(["chroot", root, "/bin/bash", "-c", COMPILE])
+    printed("tar", "-xf", archive, "-C", root / "python", "--strip-components=1")
+    printed("chroot", root, "/bin/bash", "-c", COMPILE)
     shutil.rmtree(root / "python")
-
-
-def run(command: list, **options) -> str:
-    words = [str(word) for word in command]
-    done = subprocess.run(words, capture_output=True, text=True, **options)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
-    return done.stdout
 
 
 def run_there(userland: pathlib.Path, code: str, *arguments: str) -> str:
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": "/site", "OPENBLAS_NUM_THREADS": "1"}
     shutil.rmtree(userland / "tmp/run", ignore_errors=True)
     python = ["chroot", userland, f"/usr/bin/python{VERSION}"]
-    return run([*python, "-c", code, "/tmp/run", *arguments], env=environment)
+    return printed(*python, "-c", code, "/tmp/run", *arguments, env=environment)
 
 
 def test_the_c_library_there_is_old(userland):

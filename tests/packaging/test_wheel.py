@@ -1,7 +1,8 @@
 """The wheel of tools/wheel: what it needs of the system that it is installed on.
 
-`make test` builds it for the interpreter of the tests, and `make long` for aarch64 as well. That it
-loads with an older C library is shown by the versions of its symbols, not by running it there.
+`make test` builds it for the interpreter of the tests, and `make long` for aarch64 as well. The
+versions of its symbols show here that it loads with an older C library. test_older_userland.py
+runs it with such a library.
 """
 
 import pathlib

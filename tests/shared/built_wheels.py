@@ -85,7 +85,9 @@ def built_wheel(machine: str = NATIVE, python: str | None = None) -> pathlib.Pat
     return path
 
 
-def printed(*command) -> str:
-    """The output of a command that succeeds."""
+def printed(*command, **options) -> str:
+    """The output of a command that succeeds. `options` are those of subprocess.run."""
     words = [str(word) for word in command]
-    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(words, capture_output=True, text=True, **options)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    return done.stdout
