@@ -14,3 +14,11 @@ function(smdebug_optimize target folder)
     target_compile_options(${target} PRIVATE --param=large-unit-insns=100000)
   endif()
 endfunction()
+
+# smdebug_optimize_in_sanitizers(SOURCE...)
+#
+# Sources of this folder that compute so much that the preset `asan`, which optimizes nothing, would
+# spend most of its time in them.
+function(smdebug_optimize_in_sanitizers)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O1>)
+endfunction()

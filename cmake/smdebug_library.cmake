@@ -46,11 +46,13 @@ function(smdebug_library)
   endforeach()
 endfunction()
 
-# smdebug_test(NAME x SOURCES x_test.cc DEPENDS base core)
+# smdebug_test(NAME x SOURCES x_test.cc DEPENDS base core [SHARDS 1])
 #
-# One program, smdebug_<name>_test, whose cases ctest lists one by one.
+# One program, smdebug_<name>_test. ctest runs it in SHARDS processes, 4 by default, each with its
+# share of the cases: most cases take less time than a process needs to start. Each process writes
+# the results of its cases to test_reports/<name>.<shard>.xml in the build folder.
 function(smdebug_test)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;SHARDS" "SOURCES;DEPENDS;LINKS" ${ARGN})
   set(target smdebug_${ARG_NAME}_test)
   add_executable(${target} ${ARG_SOURCES})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}
@@ -58,7 +60,17 @@ function(smdebug_test)
   list(TRANSFORM ARG_DEPENDS PREPEND smdebug_)
   target_link_libraries(${target} PRIVATE ${ARG_DEPENDS} ${ARG_LINKS}
     smdebug_warnings GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120)
+  if(NOT ARG_SHARDS)
+    set(ARG_SHARDS 4)
+  endif()
+  foreach(shard RANGE 1 ${ARG_SHARDS})
+    math(EXPR index "${shard} - 1")
+    set(test ${ARG_NAME}.${shard})
+    add_test(NAME ${test}
+      COMMAND ${target} --gtest_output=xml:${PROJECT_BINARY_DIR}/test_reports/${test}.xml)
+    set_tests_properties(${test} PROPERTIES TIMEOUT 600
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()
 
 # smdebug_fuzzer(SOURCE a_fuzz.cc DEPENDS format)

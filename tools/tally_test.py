@@ -53,6 +53,36 @@ def test_a_program_that_passes_its_tests_and_then_crashes_failed(tally, tmp_path
     assert counts(tally) == (1, 1, 0)
 
 
+def test_a_program_that_ctest_ran_counts_as_its_cases(tally, tmp_path):
+    cases = tmp_path / "cases"
+    cases.mkdir()
+    report(cases, PASSED * 3 + FAILED).rename(cases / "read.1.xml")
+    ctest = report(
+        tmp_path, '<testcase name="read.1"><failure/></testcase><testcase name="Fuzz.json"/>'
+    )
+    tally.add_ctest("asan", ctest, cases)
+    assert counts(tally) == (4, 1, 0)
+    assert tally.failures == ["asan: read.1: a c"]
+
+
+@pytest.mark.parametrize("outcome", ["", "<failure/>"])
+def test_a_program_that_listed_no_cases_failed(tally, tmp_path, outcome):
+    ctest = report(tmp_path, f'<testcase name="read.1">{outcome}</testcase>')
+    tally.add_ctest("asan", ctest, tmp_path / "cases")
+    assert counts(tally) == (0, 1, 0)
+
+
+def test_a_fuzzer_that_fails_counts_once(tally, tmp_path):
+    ctest = report(tmp_path, '<testcase name="Fuzz.json"><failure/></testcase>')
+    tally.add_ctest("asan", ctest, tmp_path)
+    assert tally.failures == ["asan: Fuzz.json"]
+
+
+def test_ctest_that_ran_nothing_failed(tally, tmp_path):
+    tally.add_ctest("asan", tmp_path / "missing.xml", tmp_path)
+    assert counts(tally) == (0, 1, 0)
+
+
 def test_an_interpreter_that_died_names_its_last_test(tally, tmp_path):
     tally.add_report("x", tmp_path / "missing.xml", -11, "a/test_b.py::test_c")
     assert tally.failures == ["x: ended with -11 after 0 tests, in a/test_b.py::test_c"]
