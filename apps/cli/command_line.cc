@@ -180,9 +180,10 @@ void add_actions(CLI::App& app, std::vector<ActionRequest>& actions) {
            }
            actions.push_back(*std::move(action));
          },
-         "Action when a rule fires: stop, webhook=URL, webhook=@FILE with the "
-         "URL in a file, webhook with the URL in SMDEBUG_WEBHOOK_URL, "
-         "email=ADDRESS, sms=NUMBER or command=PROGRAM; repeatable")
+         "Action when a rule fires: stop, stop=PREFIX of a job in the cloud, "
+         "webhook=URL, webhook=@FILE with the URL in a file, webhook with the "
+         "URL in SMDEBUG_WEBHOOK_URL, email=ADDRESS, sms=NUMBER or "
+         "command=PROGRAM; repeatable")
       ->type_name("ACTION")
       ->trigger_on_parse();
 }

@@ -305,6 +305,11 @@ def test_a_class_that_a_file_of_rules_lacks_is_named_with_those_that_it_has():
         load_judge(f"{__file__}:Net", {}, "run")
 
 
+def test_a_file_of_rules_in_an_object_store_is_refused_with_the_remedy():
+    with pytest.raises(SMDebugValueError, match="'s3://b/x.py' is in an object store: download it"):
+        load_judge("s3://b/x.py:MyRule", {}, "run")
+
+
 def test_other_trials_of_a_builtin_rule_may_be_trials(tmp_path):
     for name in ("one", "two"):
         record_two_steps(tmp_path / name)

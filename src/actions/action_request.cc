@@ -17,8 +17,8 @@ constexpr std::array kKinds = {ActionKind::stop, ActionKind::email,
                                ActionKind::sms, ActionKind::webhook,
                                ActionKind::command};
 constexpr const char* kAccepted =
-    "stop, email=ADDRESS, sms=NUMBER, webhook=URL, webhook=@FILE, webhook or "
-    "command=PROGRAM";
+    "stop, stop=PREFIX, email=ADDRESS, sms=NUMBER, webhook=URL, webhook=@FILE, "
+    "webhook or command=PROGRAM";
 
 // Checks only the syntax. Whether the mailbox exists, only the mail server
 // knows.

@@ -21,6 +21,8 @@ ParsedActions parsed(std::string_view text) {
 TEST(ActionRequest, IsParsedFromTheCommandLine) {
   EXPECT_THAT(parse_action("stop"),
               IsOkAndHolds(ActionRequest{ActionKind::stop, ""}));
+  EXPECT_THAT(parse_action("stop=My-Job"),
+              IsOkAndHolds(ActionRequest{ActionKind::stop, "My-Job"}));
   EXPECT_THAT(
       parse_action("webhook=https://host/a?b=c"),
       IsOkAndHolds(ActionRequest{ActionKind::webhook, "https://host/a?b=c"}));

@@ -270,15 +270,15 @@ Result<std::vector<ConfigObject>> ConfigObject::objects(
 
 void ConfigObject::warn_of_unknown(
     std::span<const std::string> known,
-    std::string (*place_of)(std::string_view key)) const {
+    std::string (*remedy_for)(std::string_view key)) const {
   // Longer keys are not typing errors.
   constexpr std::size_t kLongest = 100;
   for (const auto& [key, value] : members()) {
     if (std::ranges::find(known, key) != known.end()) continue;
     std::string what =
         fmt::format("{} is unknown here and ignored", shown(key));
-    if (const std::string place = place_of(key); !place.empty()) {
-      what += "; it belongs " + place;
+    if (const std::string remedy = remedy_for(key); !remedy.empty()) {
+      what += "; " + remedy;
     } else if (key.size() <= kLongest) {
       what += "; nearest: " + quoted_list(nearest_names(key, known, 3));
     }

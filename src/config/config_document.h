@@ -95,11 +95,11 @@ class ConfigObject {
   Error mistake(std::string_view key, std::string_view what) const;
   void warn(std::string_view key, std::string_view what) const;
 
-  // Warns of each member that is not in `known`. Names the place of a key that
-  // belongs elsewhere, as `place_of` returns it ("" for others), and else the
+  // Warns of each member that is not in `known`, with what `remedy_for` returns
+  // for its key, such as the place where it belongs, or else ("") with the
   // nearest names.
   void warn_of_unknown(std::span<const std::string> known,
-                       std::string (*place_of)(std::string_view key)) const;
+                       std::string (*remedy_for)(std::string_view key)) const;
 
  private:
   const Json* find(std::string_view key) const;

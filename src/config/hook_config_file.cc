@@ -41,16 +41,33 @@ Names joined(const Names& own) {
   return all;
 }
 
-// Where a key that is unknown to an object belongs; "" if no object has it.
-std::string place_of(std::string_view key) {
+// Arguments of a collection in Python, whose settings have keys of their own in
+// a file.
+std::string remedy_for_argument(std::string_view key) {
+  if (key == "reduction_config") {
+    return "give its settings as 'reductions', 'save_raw_tensor' and "
+           "'save_shape'";
+  }
+  if (key == "save_config") {
+    return "give its settings as 'save_interval', 'start_step', 'end_step' and "
+           "'save_steps'";
+  }
+  return key == "tensor_names" ? "select tensors with 'include_regex'" : "";
+}
+
+// What to do about a key that an object does not have: where it belongs, or
+// what to write in its place; "" if unknown.
+std::string remedy_for(std::string_view key) {
   const auto is_in = [key](const Names& names) {
     return std::ranges::find(names, key) != names.end();
   };
-  if (is_in(kTopKeys)) return "at the top level";
+  if (is_in(kTopKeys)) return "it belongs at the top level";
   if (is_in(kHookKeys) || is_in(kReductionKeys) || is_in(SaveKeys::names()))
-    return "in HookParameters";
-  if (is_in(kCollectionKeys)) return "in CollectionParameters";
-  return is_in(kEntryKeys) ? "in an entry of CollectionConfigurations" : "";
+    return "it belongs in HookParameters";
+  if (is_in(kCollectionKeys)) return "it belongs in CollectionParameters";
+  if (is_in(kEntryKeys))
+    return "it belongs in an entry of CollectionConfigurations";
+  return remedy_for_argument(key);
 }
 
 // Detects a repetition such as "a{1,2}" that was split at its comma.
@@ -122,7 +139,7 @@ class HookConfigParser {
       : framework_(framework), job_(job) {}
 
   Result<HookConfig> parse(const ConfigObject& top) {
-    top.warn_of_unknown(kTopKeys, place_of);
+    top.warn_of_unknown(kTopKeys, remedy_for);
     SMD_TRY(auto out_dir, top.text("LocalPath"));
     config_.out_dir = std::move(out_dir).value_or(kSagemakerOutDir);
     if (config_.out_dir.empty()) return top.expected("LocalPath", "a path");
@@ -141,7 +158,7 @@ class HookConfigParser {
  private:
   Status parse_hook(const ConfigObject& parameters) {
     static const Names& known = *new Names(joined(kHookKeys));
-    parameters.warn_of_unknown(known, place_of);
+    parameters.warn_of_unknown(known, remedy_for);
     SMD_TRY(save_keys_, SaveKeys::parse(parameters));
     if (!save_keys_.empty()) {
       config_.save_config = save_keys_.config(framework_.default_save_interval);
@@ -222,7 +239,7 @@ class HookConfigParser {
   }
 
   Status parse_collection(const ConfigObject& entry) {
-    entry.warn_of_unknown(kEntryKeys, place_of);
+    entry.warn_of_unknown(kEntryKeys, remedy_for);
     SMD_TRY(const auto name, entry.text("CollectionName"));
     if (!name || name->empty()) {
       return entry.mistake(
@@ -242,7 +259,7 @@ class HookConfigParser {
 
   Status edit(const ConfigObject& parameters, Collection& collection) const {
     static const Names& known = *new Names(joined(kCollectionKeys));
-    parameters.warn_of_unknown(known, place_of);
+    parameters.warn_of_unknown(known, remedy_for);
     SMD_TRY(const SaveKeys keys, SaveKeys::parse(parameters));
     if (!keys.empty()) {
       collection.save_config =

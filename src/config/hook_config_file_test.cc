@@ -415,6 +415,16 @@ TEST(HookConfigFile, WarnsOfUnknownKeysAndOffersTheNearest) {
               ElementsAre(HasSubstr("'CollectionParameters'")));
 }
 
+TEST(HookConfigFile, NamesTheKeysForAnArgumentOfPython) {
+  EXPECT_THAT(warnings_of(parse_collection(R"({"reduction_config": "x"})")),
+              ElementsAre(HasSubstr("ignored; give its settings as "
+                                    "'reductions', 'save_raw_tensor'")));
+  EXPECT_THAT(warnings_of(parse_collection(R"({"save_config": "x"})")),
+              ElementsAre(HasSubstr("give its settings as 'save_interval'")));
+  EXPECT_THAT(warnings_of(parse_collection(R"({"tensor_names": "x"})")),
+              ElementsAre(HasSubstr("select tensors with 'include_regex'")));
+}
+
 TEST(HookConfigFile, NamesThePlaceOfAKeyThatBelongsElsewhere) {
   EXPECT_THAT(warnings_of(parse(R"({"save_interval": 3})")),
               ElementsAre(HasSubstr("\"save_interval\" is unknown here and "

@@ -34,7 +34,7 @@ struct ActionRequest {
 /// program of a command.
 std::string shown_target(const ActionRequest& request);
 
-/// Parses "stop", "email=ADDRESS", "sms=NUMBER", "webhook=URL",
+/// Parses "stop", "stop=PREFIX", "email=ADDRESS", "sms=NUMBER", "webhook=URL",
 /// "webhook=@FILE", "webhook" or "command=PROGRAM". Fails with
 /// `invalid_argument`, listing these forms, without the target, which may be
 /// secret.

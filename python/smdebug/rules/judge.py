@@ -169,6 +169,11 @@ def _rules_text(module: ModuleType) -> str:
 
 
 def _import_file(path: str) -> ModuleType:
+    if path.startswith("s3://"):
+        raise SMDebugValueError(
+            f"the rule's file '{path}' is in an object store: download it, and give its path on "
+            "this machine"
+        )
     if not os.path.isfile(path):
         raise SMDebugValueError(f"the rule's file '{path}' does not exist: check its path")
     name = os.path.splitext(os.path.basename(path))[0]
