@@ -245,6 +245,18 @@ def test_gradients_of_mixed_precision_are_without_the_scale(out_dir):
     )
 
 
+def test_the_tensors_of_a_cell_in_a_loop_are_left_out_with_one_line(out_dir, logged):
+    if keras.__version__.startswith("2"):
+        pytest.skip("Keras 2 calls the cell outside its layer")
+    model = keras.Sequential([keras.Input((4, 3)), L.GRU(5, name="series"), L.Dense(2)])
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    with recorder(out_dir, 1, ["layers"]) as hook:
+        model.fit(np.ones((8, 4, 3), "float32"), np.arange(8) % 2, verbose=0, callbacks=[hook])
+    told = [line for line in logged if "inside a loop" in line]
+    assert len(told) == 1
+    assert told[0].endswith("of the model (logged once for the layer 'gru_cell')")
+
+
 def test_ragged_inputs_are_left_out_with_a_word(out_dir, logged):
     class Sums(keras.Model):
         def __init__(self):

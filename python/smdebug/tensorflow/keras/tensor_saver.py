@@ -10,6 +10,7 @@ from smdebug.tensorflow.replica_sessions import ReplicaSessions
 from smdebug.tensorflow.tensors import as_array
 
 _NUMBER = re.compile(r"_\d+$")
+_OF_LAYER = re.compile(r"/(inputs|outputs)(_\d+)?$")
 
 
 class TensorSaver:
@@ -43,10 +44,14 @@ class TensorSaver:
             self.skip(name, str(why))
 
     def skip(self, name: str, why: str) -> None:
-        """Logs that a tensor is not saved, of those that differ only in their number the first, and
-        lists it in no collection."""
-        subject = _NUMBER.sub("_", name)
-        note = "" if subject == name else " (logged only for the first number)"
+        """Logs that a tensor is not saved, and lists it in no collection. Of the inputs and outputs
+        of a layer, and of tensors that differ only in their number, logs the first."""
+        layer = _OF_LAYER.sub("", name)
+        if layer != name:
+            subject, note = f"{layer}: {why}", f" (logged once for the layer '{layer}')"
+        else:
+            subject = _NUMBER.sub("_", name)
+            note = "" if subject == name else " (logged only for the first number)"
         self._sink.warn_once(f"tensor '{name}' is not saved: {why}{note}", subject)
         self._session.tensor(name).leave_out(why)
 
