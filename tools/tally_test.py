@@ -1,6 +1,7 @@
 """The total that tools/test prints: it must include every failure."""
 
 import pathlib
+import threading
 
 import pytest
 from load_program import load_program
@@ -123,3 +124,15 @@ def test_only_ci_begins_nothing_after_its_time_and_notes_it(tally, monkeypatch):
     monkeypatch.setattr(tally.program, "START", long_ago + 600)
     assert not tally.leaves_out("tsan")
     assert tally.left_out == ["asan"]
+
+
+def test_the_parts_that_need_no_environment_run_beside_the_environments(tally, monkeypatch):
+    ended, is_released = [], threading.Event()
+    parts = {
+        "environments": lambda _: (is_released.wait(10), ended.append("environments")),
+        "release": lambda _: (ended.append("release"), is_released.set()),
+        "package": lambda _: ended.append("package"),
+    }
+    monkeypatch.setattr(tally.program, "PARTS", parts)
+    assert set(tally.program.run_parts(tally, list(parts))) == set(parts)
+    assert ended == ["release", "environments", "package"]
