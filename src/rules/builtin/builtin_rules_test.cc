@@ -123,6 +123,8 @@ TEST(BuiltinRules, CallAFindingFatalIfItIsNotFiniteOrDivergesOrNothingTrains) {
           "LossNotDecreasing: the loss falls without a bound",
           "LossNotDecreasing: the loss of trees is the same at every round",
           "LossNotDecreasing: the loss of trees rises with a custom objective",
+          "LossNotDecreasing: the loss of trees is the same at every round of "
+          "a custom objective",
           "MixedPrecision: gradients clipped before they are unscaled",
           "MixedPrecision: float16 weights with an epsilon that is 0",
           "MixedPrecision: a gradient scaler that skips each update",

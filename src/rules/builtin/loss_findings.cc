@@ -145,6 +145,15 @@ const Advice kLossFindingsAdvice[] = {
      .advice = "lower eta to 0.3 or less, evaluate the loss that the objective "
                "minimizes, and return prediction minus label as the gradient "
                "of a squared error"},
+    {.when = "the loss of trees is the same at every round of a custom "
+             "objective",
+     .cause = "second derivatives that are wrong, such as negative ones or 0: "
+              "XGBoost splits no rows whose sum of them is below "
+              "min_child_weight",
+     .advice = "return the second derivative of the loss by the prediction: 1 "
+               "for half the squared error, p * (1 - p) for a logistic loss "
+               "with the probability p; it is never negative",
+     .severity = Severity::fatal},
     {.when = "the loss does not fall below its margin",
      .cause = "outputs that have become the same for all samples: positive and "
               "negative samples that were exchanged, or a learning rate that "

@@ -37,6 +37,7 @@ enum class LossFault {
   trees_at_low_rate,
   trees_of_wrong_sign,
   trees_rise,
+  trees_of_wrong_curvature,
   equal_outputs,
   dropped_out,
   worse_than_constant,

@@ -861,6 +861,19 @@ TEST(LossCourse, OfTreesThatFallsSlowlyPassesWhereTheRateAllowsIt) {
       << "a model that was trained before";
 }
 
+TEST(LossCourse, OfTreesThatNeverSplitNamesTheDerivativesOfACustomObjective) {
+  const auto constant = [](Step) { return 0.6931; };
+  const Verdict own =
+      boosted(0.3, "custom objective", "train-my_logloss", constant);
+  EXPECT_EQ(own.kind,
+            "the loss of trees is the same at every round of a custom "
+            "objective");
+  EXPECT_THAT(own.cause, HasSubstr("second derivatives that are wrong"));
+  EXPECT_EQ(own.severity, Severity::fatal);
+  EXPECT_THAT(boosted(0.3, "binary:logistic", "train-logloss", constant).cause,
+              HasSubstr("min_child_weight or gamma is too large"));
+}
+
 TEST(LossCourse, OfTreesThatSplitNoMoreNamesGamma) {
   const auto stopped = [](Step step) { return step < 15 ? 0.127 : 0.1244; };
   const Verdict at_rest =

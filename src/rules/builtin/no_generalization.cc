@@ -10,6 +10,9 @@
 // the rule is silent on a model that overfits, which was better before, and on
 // one that learns nothing, which LossNotDecreasing finds.
 //
+// A first evaluation may be a little better than the guess by chance. If many
+// evaluations after it are worse than the guess, that does not count.
+//
 // Random labels are memorized slowly, so a training may end before its loss is
 // that low. If there are enough losses to know their noise, a certain fall is
 // enough, and certainly higher validation losses beside it: a model that learns
@@ -105,6 +108,11 @@ constexpr double kCertainShare = 0.99, kCertainErrors = 3;
 // The statistics of a normalization are those of the training after so many
 // steps.
 constexpr std::uint64_t kSettled = 100;
+// Evaluations in a row that are worse than a guess, the share of it above which
+// an earlier one was hardly better, and the share below which the model has by
+// then learned a lot about its training set.
+constexpr std::int64_t kWorseInARow = 8;
+constexpr double kHardlyBetter = 0.97, kLearnedALot = 0.9;
 // The lowest losses of a guess: of two classes of which one has 0.29 of the
 // samples, and of three equal ones (ln 3).
 constexpr double kTwoClasses = 0.6, kThreeClasses = 1.0986;
@@ -170,6 +178,7 @@ struct GeneralizationCourse {
   double best = std::numeric_limits<double>::infinity();
   double best_later = std::numeric_limits<double>::infinity();
   std::int64_t evaluations = 0;
+  std::int64_t worse_in_a_row = 0;  // than a guess, until the last
   std::uint64_t training_losses = 0;
 
   void add(Evaluation evaluation) {
@@ -186,6 +195,11 @@ struct GeneralizationCourse {
     best = std::min(best, mean);
     ++evaluations;
     last = std::move(evaluation);
+  }
+
+  void compare_last_with(const Reference& reference) {
+    worse_in_a_row =
+        last.validation.mean > reference.loss ? worse_in_a_row + 1 : 0;
   }
 
   // Whether trees are trained: their steps have no modes.
@@ -209,6 +223,15 @@ bool memorizes(const GeneralizationCourse& course, const Reference& reference) {
          reference.loss - training.mean > kCertainErrors * training.error() &&
          validation.mean - training.mean >
              kCertainErrors * std::hypot(training.error(), validation.error());
+}
+
+// Whether the evaluations became worse than a guess and stayed so, while the
+// training loss fell far below it, after one that was hardly better at best.
+bool has_lost_its_lead(const GeneralizationCourse& course,
+                       const Reference& reference) {
+  return !course.is_of_trees() && course.worse_in_a_row >= kWorseInARow &&
+         course.best > kHardlyBetter * reference.loss &&
+         course.training.mean < kLearnedALot * reference.loss;
 }
 
 class NoGeneralization : public Rule {
@@ -322,6 +345,9 @@ class NoGeneralization : public Rule {
     for (Evaluation& one : ended) {
       GeneralizationCourse& course = worker.courses[one.key];
       course.add(std::move(one));
+      if (const auto reference = reference_of(worker, course)) {
+        course.compare_last_with(*reference);
+      }
       keep(finding, judge(worker, course));
     }
     return finding;
@@ -369,7 +395,9 @@ class NoGeneralization : public Rule {
   bool has_generalized(const GeneralizationCourse& course,
                        const Reference& reference) const {
     const double share = share_of(course);
-    if (course.best_beside(reference) <= share * reference.loss) return true;
+    if (course.best_beside(reference) <= share * reference.loss) {
+      return !has_lost_its_lead(course, reference);
+    }
     // Trees that soon become too sure of themselves may have a signal although
     // their losses are as high as that of a guess.
     return reference.kind == Reference::Kind::by_shares &&
@@ -399,6 +427,9 @@ class NoGeneralization : public Rule {
   Finding describe(const GeneralizationCourse& course,
                    const Reference& reference) const {
     const Evidence& place = course.last.last;
+    if (has_lost_its_lead(course, reference)) {
+      return describe_lost_lead(course, reference);
+    }
     Finding finding;
     const bool is_first = reference.kind == Reference::Kind::first;
     const double best = course.best_beside(reference);
@@ -417,6 +448,27 @@ class NoGeneralization : public Rule {
     evidence.value = best;
     evidence.relation = ">";
     evidence.threshold = share_of(course) * reference.loss;
+    finding.evidence.push_back(std::move(evidence));
+    return finding;
+  }
+
+  static Finding describe_lost_lead(const GeneralizationCourse& course,
+                                    const Reference& reference) {
+    const Evidence& place = course.last.last;
+    Finding finding;
+    finding.message = fmt::format(
+        "{}: the last {} of {} evaluations were worse than {}: the mean "
+        "validation loss is {:.4g}, after {:.4g} at best, while the mean "
+        "training loss has fallen to {:.4g}, until {}",
+        tensor_text(place.tensor, place.worker), course.worse_in_a_row,
+        course.evaluations, text_of(reference), course.last.validation.mean,
+        course.best, course.training.mean, step_text(place.step));
+    set_advice(finding, kNoGeneralizationAdvice[0]);
+    Evidence evidence = place;
+    evidence.quantity = "mean validation loss";
+    evidence.value = course.last.validation.mean;
+    evidence.relation = ">";
+    evidence.threshold = reference.loss;
     finding.evidence.push_back(std::move(evidence));
     return finding;
   }
@@ -443,7 +495,10 @@ const RuleFactory kNoGeneralization = {
         "below 'training_share' of the loss of a guess, and no mean validation "
         "loss was below 'validation_share' of it. A smaller fall is enough if "
         "the losses tell that it is no noise; a training that has ended is "
-        "then judged after 'patience_at_end' evaluations. The guess gives each "
+        "then judged after 'patience_at_end' evaluations. An evaluation that "
+        "was up to 3 % better than the guess does not count if eight in a row "
+        "were worse since, and the training loss is 10 % below it. The guess "
+        "gives each "
         "class the same probability. For logloss and mlogloss of XGBoost it "
         "gives each class its share of the saved labels, or is the first "
         "validation loss if there are none; these are judged after 10 rounds, "

@@ -60,6 +60,32 @@ TEST(NoGeneralization, PassesAModelThatOverfits) {
   EXPECT_EQ(rule.verdict().status, RuleStatus::no_issues_found);
 }
 
+// The first evaluation was better than a guess by chance.
+TEST(NoGeneralization, FindsAModelThatBecameWorseThanAGuessAndStayedSo) {
+  std::vector<double> training, validation;
+  for (int epoch = 0; epoch < 12; ++epoch) {
+    training.push_back(2.3 - 0.05 * epoch);
+    validation.push_back(2.25 + 0.03 * epoch);  // 2.25 / 2.303 = 0.977
+  }
+  RuleHarness rule("NoGeneralization");
+  rule.knows(classifier(10), "worker_0");
+  EXPECT_TRUE(trains(rule, training, validation));
+  EXPECT_THAT(rule.verdict().message,
+              HasSubstr("the last 8 of 10 evaluations were worse than a guess "
+                        "among 10 classes (2.303): the mean validation loss is "
+                        "2.52, after 2.25 at best"));
+  // As long as it was better, or if it was better by more.
+  RuleHarness early("NoGeneralization"), overfits("NoGeneralization");
+  early.knows(classifier(10), "worker_0");
+  training.resize(9);
+  validation.resize(9);
+  EXPECT_FALSE(trains(early, training, validation));
+  overfits.knows(classifier(10), "worker_0");
+  std::vector<double> longer(20, 1.5), worse(20, 3.0);
+  worse[0] = 2.2;  // 0.955
+  EXPECT_FALSE(trains(overfits, longer, worse));
+}
+
 TEST(NoGeneralization, PassesAModelThatLearnsNothing) {
   RuleHarness rule("NoGeneralization");
   rule.knows(classifier(10), "worker_0");

@@ -91,7 +91,8 @@ std::optional<LossFault> fault_of_boosting(const LossTrend::Answer& answer,
   if (boosting.is_other) return std::nullopt;
   switch (answer.kind) {
     case Kind::constant:
-      return LossFault::trees_without_splits;
+      return boosting.has_own_objective ? LossFault::trees_of_wrong_curvature
+                                        : LossFault::trees_without_splits;
     case Kind::crawls:
       return LossFault::trees_at_low_rate;
     case Kind::leapt:
