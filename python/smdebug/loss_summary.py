@@ -54,6 +54,7 @@ class LossInput:
     linear_layers: int | None = None  # without an activation; 0: the model is not linear
     sees_later: bool | None = None  # whether its attention uses the tokens that it predicts
     has_softmax_of_one: bool | None = None  # over a single score
+    has_softmax_of_batch: bool | None = None  # over the samples
     mixes_places: bool | None = None  # whether a view has mixed places and classes
     ignored_tokens: int | None = None  # of ignored_tokens.py
     class_weights: np.ndarray | None = None
@@ -99,6 +100,7 @@ class LossSummary:
             linear_layers=_agreed([each.linear_layers for each in inputs]) or None,
             sees_later=_agreed([each.sees_later for each in inputs]),
             has_softmax_of_one=_agreed([each.has_softmax_of_one for each in inputs]),
+            has_softmax_of_batch=_agreed([each.has_softmax_of_batch for each in inputs]),
             mixes_places=_agreed([each.mixes_places for each in inputs]),
             ignored_tokens=_fewest([each.ignored_tokens for each in inputs]),
             class_weights=weights_of_extremes(

@@ -219,33 +219,36 @@ void bind_loss(nb::module_& m) {
              std::optional<std::uint64_t> linear_layers,
              std::optional<bool> sees_later,
              std::optional<bool> has_softmax_of_one,
+             std::optional<bool> has_softmax_of_batch,
              std::optional<bool> mixes_places,
              std::optional<std::uint64_t> ignored_tokens,
              std::optional<Range> class_weights,
              std::optional<double> divergence_weight) {
-            new (self) LossInputFacts{.function = std::move(function),
-                                      .steps = steps,
-                                      .shape = std::move(shape),
-                                      .target_shape = std::move(target_shape),
-                                      .activation = std::move(activation),
-                                      .values = std::move(values),
-                                      .ignored = ignored,
-                                      .fractional = fractional,
-                                      .padding = padding,
-                                      .padding_label = padding_label,
-                                      .equal_outputs = equal_outputs,
-                                      .outside = outside,
-                                      .target_low = {},
-                                      .target_high = {},
-                                      .target_shift = target_shift,
-                                      .revealing_feature = revealing_feature,
-                                      .linear_layers = linear_layers,
-                                      .sees_later = sees_later,
-                                      .has_softmax_of_one = has_softmax_of_one,
-                                      .mixes_places = mixes_places,
-                                      .ignored_tokens = ignored_tokens,
-                                      .divergence_weight = divergence_weight,
-                                      .targets = std::move(targets)};
+            new (self)
+                LossInputFacts{.function = std::move(function),
+                               .steps = steps,
+                               .shape = std::move(shape),
+                               .target_shape = std::move(target_shape),
+                               .activation = std::move(activation),
+                               .values = std::move(values),
+                               .ignored = ignored,
+                               .fractional = fractional,
+                               .padding = padding,
+                               .padding_label = padding_label,
+                               .equal_outputs = equal_outputs,
+                               .outside = outside,
+                               .target_low = {},
+                               .target_high = {},
+                               .target_shift = target_shift,
+                               .revealing_feature = revealing_feature,
+                               .linear_layers = linear_layers,
+                               .sees_later = sees_later,
+                               .has_softmax_of_one = has_softmax_of_one,
+                               .has_softmax_of_batch = has_softmax_of_batch,
+                               .mixes_places = mixes_places,
+                               .ignored_tokens = ignored_tokens,
+                               .divergence_weight = divergence_weight,
+                               .targets = std::move(targets)};
             if (class_weights) {
               self->weight_of_largest_class = class_weights->first;
               self->weight_of_smallest_class = class_weights->second;
@@ -267,6 +270,7 @@ void bind_loss(nb::module_& m) {
           "linear_layers"_a.none() = nb::none(),
           "sees_later"_a.none() = nb::none(),
           "has_softmax_of_one"_a.none() = nb::none(),
+          "has_softmax_of_batch"_a.none() = nb::none(),
           "mixes_places"_a.none() = nb::none(),
           "ignored_tokens"_a.none() = nb::none(),
           "class_weights"_a.none() = nb::none(),
@@ -293,6 +297,7 @@ void bind_loss(nb::module_& m) {
       .def_ro("linear_layers", &LossInputFacts::linear_layers)
       .def_ro("sees_later", &LossInputFacts::sees_later)
       .def_ro("has_softmax_of_one", &LossInputFacts::has_softmax_of_one)
+      .def_ro("has_softmax_of_batch", &LossInputFacts::has_softmax_of_batch)
       .def_ro("mixes_places", &LossInputFacts::mixes_places)
       .def_ro("ignored_tokens", &LossInputFacts::ignored_tokens)
       .def_prop_ro("class_weights",

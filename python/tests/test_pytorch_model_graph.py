@@ -14,7 +14,7 @@ PLACES = 9
 
 
 def graph_of(output, places=0):
-    return model_graph(output.grad_fn, places)
+    return model_graph(output.grad_fn, places, samples=len(output))
 
 
 def linear_layers_of(model, *shape):
@@ -134,6 +134,20 @@ def test_a_softmax_over_one_score_is_seen():
     score, x = nn.Linear(8, 1), torch.randn(4, 6, 8)
     assert graph_of((score(x).softmax(-1) * x).sum(1) @ torch.randn(8, 3)).has_softmax_of_one
     assert not graph_of((score(x).softmax(1) * x).sum(1) @ torch.randn(8, 3)).has_softmax_of_one
+
+
+def test_a_softmax_over_the_samples_is_seen_in_attention_only():
+    project, x = nn.Linear(8, 8), torch.randn(4, 6, 8)
+    scores = project(x) @ project(x).transpose(1, 2)  # (samples, places, places)
+    pooled = {dim: (scores.softmax(dim) @ x).mean(1) for dim in (0, 1, 2)}
+    assert graph_of(pooled[0]).has_softmax_of_batch
+    assert not graph_of(pooled[1]).has_softmax_of_batch
+    assert not graph_of(pooled[2]).has_softmax_of_batch
+    assert not graph_of(pooled[0][:3]).has_softmax_of_batch, "a loss of other rows"
+    similar = project(x[:, 0]) @ project(x[:, 1]).T  # of all pairs of samples
+    assert not graph_of(similar.softmax(0)).has_softmax_of_batch
+    of_nodes = (project(x[:, 0])[:, None] + project(x[:, 1])[None]).softmax(0)
+    assert not graph_of((of_nodes * x[:, :1]).sum(0)).has_softmax_of_batch
 
 
 class Words(nn.Module):

@@ -122,6 +122,7 @@ Json to_json(const LossInputFacts& input) {
       {"linear_layers", Json(input.linear_layers)},
       {"sees_later", Json(input.sees_later)},
       {"has_softmax_of_one", Json(input.has_softmax_of_one)},
+      {"has_softmax_of_batch", Json(input.has_softmax_of_batch)},
       {"mixes_places", Json(input.mixes_places)},
       {"ignored_tokens", Json(input.ignored_tokens)},
       {"weight_of_largest_class",
@@ -394,6 +395,7 @@ Status parse_into(const Json& json, LossInputFacts& input) {
   SMD_TRY(input.linear_layers, optional_count_at(json, "linear_layers"));
   SMD_TRY(input.sees_later, flag_at(json, "sees_later"));
   SMD_TRY(input.has_softmax_of_one, flag_at(json, "has_softmax_of_one"));
+  SMD_TRY(input.has_softmax_of_batch, flag_at(json, "has_softmax_of_batch"));
   SMD_TRY(input.mixes_places, flag_at(json, "mixes_places"));
   SMD_TRY(input.ignored_tokens, optional_count_at(json, "ignored_tokens"));
   SMD_TRY(input.weight_of_largest_class,

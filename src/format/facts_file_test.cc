@@ -56,6 +56,7 @@ RunFacts facts_of_all_kinds() {
   input.linear_layers = 3;
   input.sees_later = true;
   input.has_softmax_of_one = false;
+  input.has_softmax_of_batch = true;
   input.mixes_places = true;
   input.ignored_tokens = 12;
   input.weight_of_largest_class = 1.5;

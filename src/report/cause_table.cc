@@ -60,6 +60,7 @@ constexpr Kinds kWrongInput = {"do not sum to 1",
                                "several places in one row",
                                "linear layers without activations",
                                "a softmax over a single score",
+                               "a softmax over the samples",
                                "a divergence that outweighs"};
 constexpr Kinds kAlikeOutputs = {"the same output for all samples"};
 constexpr Kinds kOutOfReach = {"targets that the model cannot give",

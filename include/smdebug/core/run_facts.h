@@ -183,6 +183,9 @@ struct LossInputFacts {
   // Whether the model has a softmax over a dimension of size 1, of scores that
   // a layer computed: its result is always 1.
   std::optional<bool> has_softmax_of_one = {};
+  // Whether a softmax of the model, with three dimensions or more, is computed
+  // over the samples.
+  std::optional<bool> has_softmax_of_batch = {};
   // Whether the rows of scores are a view of (samples, classes, places...),
   // which puts the scores of one class at several places into a row.
   std::optional<bool> mixes_places = {};

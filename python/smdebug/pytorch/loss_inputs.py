@@ -526,10 +526,11 @@ def _measure_model(measured: _Input, start: Any) -> None:
     """Adds what the graph of the model shows that computed the input of a loss at `start`."""
     if start is None:
         return
-    graph = model_graph(start, measured.places)
+    graph = model_graph(start, measured.places, measured.shape[0] if measured.shape else 0)
     measured.linear_layers = graph.linear_layers or 0
     measured.sees_later = graph.sees_later
     measured.has_softmax_of_one = graph.has_softmax_of_one
+    measured.has_softmax_of_batch = graph.has_softmax_of_batch
 
 
 def _mixes_places(node: Any, scores: torch.Tensor, dim: int) -> bool:

@@ -42,12 +42,14 @@ class ModelGraph:
     none at all and no layer in between has fewer units than its inputs and outputs; else None.
     `sees_later`: whether all attentions over the places of a sequence use later places; None if
     there is no such attention. `has_softmax_of_one`: whether a softmax is computed over a dimension
-    of size 1, of scores that a layer has computed.
+    of size 1, of scores that a layer has computed. `has_softmax_of_batch`: whether one of three
+    dimensions or more is computed over the first, whose size is the number of samples.
     """
 
     linear_layers: int | None = None
     sees_later: bool | None = None
     has_softmax_of_one: bool = False
+    has_softmax_of_batch: bool = False
 
 
 @dataclass
@@ -56,16 +58,18 @@ class _Search:
     of the model first."""
 
     places: int
+    samples: int
     is_linear: bool = True
     longest: tuple[tuple[int, int], ...] = ()
     are_causal: list[bool] = field(default_factory=list)
     has_softmax_of_one: bool = False
+    has_softmax_of_batch: bool = False
 
 
-def model_graph(start: Any, places: int) -> ModelGraph:
+def model_graph(start: Any, places: int, samples: int) -> ModelGraph:
     """Searches the graph below `start`, the node that computed the input of a loss. `places` is the
-    length of the sequences, 0 for none."""
-    search = _Search(places)
+    length of the sequences, 0 for none, and `samples` the number of rows of the input."""
+    search = _Search(places, samples)
     chains: dict[Any, tuple[tuple[int, int], ...]] = {start: ()}
     waiting = deque([start])
     while waiting:
@@ -83,6 +87,7 @@ def model_graph(start: Any, places: int) -> ModelGraph:
         linear_layers=_needless_layers(search),
         sees_later=not any(search.are_causal) if search.are_causal else None,
         has_softmax_of_one=search.has_softmax_of_one,
+        has_softmax_of_batch=search.has_softmax_of_batch,
     )
 
 
@@ -149,6 +154,9 @@ def _add_softmax(search: _Search, node: Any) -> None:
         while node_name(below) in ("View", "UnsafeView", "ReshapeAlias"):
             below = below.next_functions[0][0]
         search.has_softmax_of_one |= node_name(below) in _LAYERS
+    # A graph's nodes are its samples: attention between all of them has a square of places.
+    if result.dim() > 2 and dim % result.dim() == 0 and result.shape[0] != result.shape[1]:
+        search.has_softmax_of_batch |= 1 < search.samples == result.shape[0]
     if search.places and tuple(result.shape[-2:]) == (search.places, search.places):
         weights = result.detach().reshape(-1, search.places, search.places)[0]
         search.are_causal.append(not bool(weights.triu(1).any()))

@@ -133,6 +133,13 @@ const Advice kInputAdvice[] = {
               "score, so it weighs nothing, and the scores get no gradient",
      .advice = "apply it along the dimension over which it should weigh, such "
                "as dim=1 of (samples, places, 1)"},
+    {.when = "a softmax over the samples inside the model",
+     .cause = "attention weights that sum to 1 over the samples of the batch, "
+              "such as softmax(dim=0) of (samples, heads, places, places): "
+              "each sample depends on the others, and no sample weighs its "
+              "own places",
+     .advice = "apply the softmax over the places that it should weigh: "
+               "dim=-1 of (samples, heads, queries, keys)"},
     {.when = "a class that the loss ignores",
      .cause = "ignore_index is the label of a class: the loss leaves out all "
               "samples of it, and the model never learns it",

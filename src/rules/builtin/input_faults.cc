@@ -109,6 +109,9 @@ std::optional<InputFault> certain_fault(const LossInputFacts& input) {
   if (is_broadcast(input)) return InputFault::broadcast;
   if (input.mixes_places == true) return InputFault::places_mixed;
   if (input.has_softmax_of_one == true) return InputFault::softmax_of_one;
+  if (input.has_softmax_of_batch == true) {
+    return InputFault::attention_to_samples;
+  }
   if (input.sees_later == true && input.target_shift == 1) {
     return InputFault::later_tokens_seen;
   }
@@ -319,6 +322,8 @@ std::string fault_text(InputFault fault, const LossInputFacts& input) {
     case InputFault::softmax_of_one:
       return "is given the result of a model with a softmax over a dimension "
              "of size 1";
+    case InputFault::attention_to_samples:
+      return "is given the result of a model with a softmax over the samples";
     case InputFault::class_ignored:
       return fmt::format(
           "ignores a label that {} different tokens of the input have",

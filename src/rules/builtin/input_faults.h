@@ -34,6 +34,7 @@ enum class InputFault {
   no_activations,
   later_tokens_seen,
   softmax_of_one,
+  attention_to_samples,
   class_ignored,
   weights_follow_counts,
   divergence_outweighs,
@@ -43,7 +44,7 @@ enum class InputFault {
 
 // The causes and what to try: in the order of `InputFault`, then those of
 // operations that make a loss not finite.
-extern const Advice kInputAdvice[34];
+extern const Advice kInputAdvice[35];
 
 const Advice& advice_on(InputFault fault);
 // Null for a kind that this version does not know.

@@ -468,6 +468,10 @@ TEST(LossInput, FindsWhatTheGraphOfTheModelShows) {
   LossInputFacts weighing = cross_entropy();
   weighing.has_softmax_of_one = true;
   EXPECT_EQ(kind_of(weighing), "a softmax over a single score");
+  LossInputFacts among_samples = cross_entropy();
+  among_samples.has_softmax_of_batch = true;
+  EXPECT_EQ(kind_of(among_samples),
+            "a softmax over the samples inside the model");
   LossInputFacts language = cross_entropy();
   language.sees_later = true;
   EXPECT_EQ(kind_of(language), "") << "labels that are no tokens";

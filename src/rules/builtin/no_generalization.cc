@@ -498,12 +498,11 @@ const RuleFactory kNoGeneralization = {
         "then judged after 'patience_at_end' evaluations. An evaluation that "
         "was up to 3 % better than the guess does not count if eight in a row "
         "were worse since, and the training loss is 10 % below it. The guess "
-        "gives each "
-        "class the same probability. For logloss and mlogloss of XGBoost it "
-        "gives each class its share of the saved labels, or is the first "
-        "validation loss if there are none; these are judged after 10 rounds, "
-        "and a fall of 0.5 % is enough to pass, also below the first loss if "
-        "that is near the guess.",
+        "gives each class the same probability. For logloss and mlogloss of "
+        "XGBoost it gives each class its share of the saved labels, or is the "
+        "first validation loss if there are none; these are judged after 10 "
+        "rounds, and a fall of 0.5 % is enough to pass, also below the first "
+        "loss if that is near the guess.",
     .advice = kNoGeneralizationAdvice,
     .parameters = kNoGeneralizationParameters,
     .make = make_rule<NoGeneralization>,
