@@ -1,7 +1,7 @@
 #pragma once
 
-// What LossNotDecreasing says about the course of a loss that does not fall:
-// its text, its fault and its numbers.
+// The course of a loss that does not fall, for LossNotDecreasing: its text, its
+// fault and its numbers.
 
 #include <optional>
 #include <string>
