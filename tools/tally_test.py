@@ -61,7 +61,7 @@ def test_a_program_that_ctest_ran_counts_as_its_cases(tally, tmp_path):
     ctest = report(
         tmp_path, '<testcase name="read.1"><failure/></testcase><testcase name="Fuzz.json"/>'
     )
-    tally.add_ctest("asan", ctest, cases)
+    tally.add_ctest("asan", ctest, cases, 8)
     assert counts(tally) == (4, 1, 0)
     assert tally.failures == ["asan: read.1: a c"]
 
@@ -69,18 +69,24 @@ def test_a_program_that_ctest_ran_counts_as_its_cases(tally, tmp_path):
 @pytest.mark.parametrize("outcome", ["", "<failure/>"])
 def test_a_program_that_listed_no_cases_failed(tally, tmp_path, outcome):
     ctest = report(tmp_path, f'<testcase name="read.1">{outcome}</testcase>')
-    tally.add_ctest("asan", ctest, tmp_path / "cases")
+    tally.add_ctest("asan", ctest, tmp_path / "cases", 8 if outcome else 0)
     assert counts(tally) == (0, 1, 0)
 
 
 def test_a_fuzzer_that_fails_counts_once(tally, tmp_path):
     ctest = report(tmp_path, '<testcase name="Fuzz.json"><failure/></testcase>')
-    tally.add_ctest("asan", ctest, tmp_path)
+    tally.add_ctest("asan", ctest, tmp_path, 8)
     assert tally.failures == ["asan: Fuzz.json"]
 
 
+def test_a_program_that_ctest_could_not_run_failed(tally, tmp_path):
+    ctest = report(tmp_path, '<testcase name="Fuzz.json"><skipped/></testcase>')
+    tally.add_ctest("asan", ctest, tmp_path, 8)
+    assert tally.failures == ["asan: ctest ended with 8 after 1 programs"]
+
+
 def test_ctest_that_ran_nothing_failed(tally, tmp_path):
-    tally.add_ctest("asan", tmp_path / "missing.xml", tmp_path)
+    tally.add_ctest("asan", tmp_path / "missing.xml", tmp_path, 0)
     assert counts(tally) == (0, 1, 0)
 
 
