@@ -367,6 +367,23 @@ void bind_loop(nb::module_& m) {
       .def_ro("step", &OperationFacts::step)
       .def_ro("elements", &OperationFacts::elements)
       .def_ro("size", &OperationFacts::size);
+  nb::class_<MetricWatchFacts>(
+      m, "MetricWatchFacts",
+      "A metric that a callback watches, to stop a training, to keep the best "
+      "model or to lower the learning rate.")
+      .def(
+          "__init__",
+          [](MetricWatchFacts* self, std::string kind, std::string metric,
+             bool prefers_high, bool is_of_training) {
+            new (self) MetricWatchFacts{std::move(kind), std::move(metric),
+                                        prefers_high, is_of_training};
+          },
+          "kind"_a, "metric"_a, nb::kw_only(), "prefers_high"_a,
+          "is_of_training"_a = false)
+      .def_ro("kind", &MetricWatchFacts::kind)
+      .def_ro("metric", &MetricWatchFacts::metric)
+      .def_ro("prefers_high", &MetricWatchFacts::prefers_high)
+      .def_ro("is_of_training", &MetricWatchFacts::is_of_training);
   nb::class_<LoopFacts>(m, "LoopFacts", "The facts of the loop around a model.")
       .def(
           "__init__",
@@ -384,7 +401,8 @@ void bind_loop(nb::module_& m) {
              std::vector<std::string> layers_outside,
              std::uint64_t empty_clippings,
              std::optional<std::uint64_t> summed_passes,
-             std::uint64_t empty_loads) {
+             std::uint64_t empty_loads,
+             std::vector<MetricWatchFacts> metric_watches) {
             new (self) LoopFacts{std::move(autocast_dtype),
                                  std::move(schedulers),
                                  scaled_clippings,
@@ -399,7 +417,8 @@ void bind_loop(nb::module_& m) {
                                  data_passes,
                                  std::move(layers_outside),
                                  summed_passes,
-                                 empty_loads};
+                                 empty_loads,
+                                 std::move(metric_watches)};
           },
           nb::kw_only(), "autocast_dtype"_a = "",
           "schedulers"_a = std::vector<SchedulerFacts>(),
@@ -414,7 +433,8 @@ void bind_loop(nb::module_& m) {
           "data_passes"_a.none() = nb::none(),
           "layers_outside"_a = std::vector<std::string>(),
           "empty_clippings"_a = 0, "summed_passes"_a.none() = nb::none(),
-          "empty_loads"_a = 0)
+          "empty_loads"_a = 0,
+          "metric_watches"_a = std::vector<MetricWatchFacts>())
       .def_ro("autocast_dtype", &LoopFacts::autocast_dtype)
       .def_ro("schedulers", &LoopFacts::schedulers)
       .def_ro("scaled_clippings", &LoopFacts::scaled_clippings)
@@ -430,7 +450,8 @@ void bind_loop(nb::module_& m) {
       .def_ro("data_passes", &LoopFacts::data_passes)
       .def_ro("layers_outside", &LoopFacts::layers_outside)
       .def_ro("summed_passes", &LoopFacts::summed_passes)
-      .def_ro("empty_loads", &LoopFacts::empty_loads);
+      .def_ro("empty_loads", &LoopFacts::empty_loads)
+      .def_ro("metric_watches", &LoopFacts::metric_watches);
 }
 
 }  // namespace

@@ -150,6 +150,13 @@ Json to_json(const SchedulerFacts& scheduler) {
                       {"settings", settings_json(scheduler.settings)}};
 }
 
+Json to_json(const MetricWatchFacts& watch) {
+  return Json::Object{{"kind", watch.kind},
+                      {"metric", watch.metric},
+                      {"prefers_high", watch.prefers_high},
+                      {"is_of_training", watch.is_of_training}};
+}
+
 template <typename Facts>
 Json list_json(const std::vector<Facts>& all) {
   Json::Array list;
@@ -187,7 +194,8 @@ Json to_json(const LoopFacts& loop) {
       {"data_passes", Json(loop.data_passes)},
       {"layers_outside", texts_json(loop.layers_outside)},
       {"summed_passes", Json(loop.summed_passes)},
-      {"empty_loads", loop.empty_loads}};
+      {"empty_loads", loop.empty_loads},
+      {"metric_watches", list_json(loop.metric_watches)}};
 }
 
 // --- parsing ---
@@ -427,6 +435,14 @@ Status parse_into(const Json& json, SchedulerFacts& scheduler) {
   return {};
 }
 
+Status parse_into(const Json& json, MetricWatchFacts& watch) {
+  SMD_TRY(watch.kind, json.string_at("kind"));
+  SMD_TRY(watch.metric, json.string_at("metric"));
+  SMD_TRY(watch.prefers_high, json.bool_at("prefers_high"));
+  SMD_TRY(watch.is_of_training, json.bool_at("is_of_training"));
+  return {};
+}
+
 template <typename Facts>
 Status parse_list(const Json& json, std::string_view key,
                   std::vector<Facts>& list) {
@@ -475,6 +491,9 @@ Status parse_into(const Json& json, LoopFacts& loop) {
   }
   SMD_TRY(loop.summed_passes, optional_count_at(json, "summed_passes"));
   SMD_TRY(loop.empty_loads, later_count_at(json, "empty_loads"));
+  if (is_given(json, "metric_watches")) {
+    SMD_CHECK_OK(parse_list(json, "metric_watches", loop.metric_watches));
+  }
   return {};
 }
 

@@ -97,6 +97,7 @@ RunFacts facts_of_all_kinds() {
   evaluated.repeats = 0;
   evaluated.mean = 127;
   facts.loop.autocast_dtype = "bfloat16";
+  facts.loop.metric_watches = {{"EarlyStopping", "val_auc", false, true}};
   facts.loop.schedulers = {{"StepLR", 0, 7, 70, {{"step_size", 30}}},
                            {"LambdaLR", std::nullopt, 1, 0, {}}};
   facts.loop.scaled_clippings = 9;

@@ -317,6 +317,7 @@ constexpr CauseRow kRows[] = {
      .finding = {"ShortLivedOptimizers"},
      .effects = kByFirstUpdates},
     {.stage = Stage::wiring, .finding = {"SchedulerNotStepped"}},
+    {.stage = Stage::wiring, .finding = {"WatchedMetric"}},
     {.stage = Stage::wiring,
      .finding = {"InitialLoss", kWrongSign},
      .effects = kByWrongSign,

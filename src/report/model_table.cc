@@ -253,6 +253,10 @@ std::string loop_text(const LoopFacts& loop) {
     text += fmt::format("gradients: {} backward passes per update, summed\n",
                         *loop.summed_passes);
   }
+  for (const MetricWatchFacts& watch : loop.metric_watches) {
+    text += fmt::format("{}: {}, {} is better\n", watch.kind, watch.metric,
+                        watch.prefers_high ? "higher" : "lower");
+  }
   if (loop.empty_loads > 0) {
     text +=
         fmt::format("load_state_dict: {} without a parameter of the model\n",

@@ -50,6 +50,7 @@ RULES = {
     "TreeDepth": {"depth": "3"},
     "UnchangedTensor": {"tensor_regex": "^Perceptron_fc3.weight$", "num_steps": "2"},
     "VanishingGradient": {},
+    "WatchedMetric": {},
     "WeightUpdateRatio": {},
     "WrongMode": {"num_steps": "4"},
 }

@@ -92,3 +92,28 @@ def test_a_callback_of_the_script_stays_and_its_own_hook_goes_before(tmp_path):
         """,
     )
     assert trial.tensor("loss").steps() == [0, 2, 4, 6, 8, 9]
+
+
+def test_the_metrics_that_callbacks_watch_are_described(tmp_path):
+    launched(
+        tmp_path,
+        """
+        C = keras.callbacks
+        callbacks = [
+            C.EarlyStopping("val_accuracy", mode="min"),
+            C.EarlyStopping("loss", mode="min"),
+            C.ReduceLROnPlateau("loss", mode="min"),
+            C.ModelCheckpoint("last.keras", "val_loss", mode="max"),
+            C.ModelCheckpoint("best.keras", "val_loss", mode="max", save_best_only=True),
+        ]
+        model.fit(x, y, batch_size=8, epochs=3, validation_split=0.2, callbacks=callbacks)
+        """,
+    )
+    *_, last = read(str(tmp_path / "run")).facts()
+    watches = last.facts.loop.metric_watches
+    assert [(w.kind, w.metric, w.prefers_high, w.is_of_training) for w in watches] == [
+        ("EarlyStopping", "val_accuracy", False, False),
+        ("EarlyStopping", "loss", False, True),
+        ("ReduceLROnPlateau", "loss", False, False),
+        ("ModelCheckpoint", "val_loss", True, False),
+    ]

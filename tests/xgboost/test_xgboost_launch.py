@@ -268,6 +268,34 @@ def test_the_matrices_of_the_training_are_predicted_and_explained(tmp_path):
     assert trial.tensor("labels").value(5).tolist() == labels
 
 
+@pytest.mark.parametrize(
+    ("training", "watch"),
+    [
+        ("evals=[(dtrain, 'train'), (dval, 'v')]", ("v-logloss", False, False)),
+        ("evals=[(dval, 'v'), (dtrain, 'train')]", ("train-logloss", False, True)),
+        ("evals=[(dtrain, 'train')]", ("train-logloss", False, False)),
+        ("evals=[(dval, 'v')], maximize=True", ("v-logloss", True, False)),
+        ("evals=[(dval, 'v')], custom_metric=f1", ("v-f1", False, False)),
+    ],
+)
+def test_the_metric_of_early_stopping_is_described(tmp_path, training, watch):
+    script = (
+        DATA
+        + f"""
+f1 = lambda scores, data: ("f1", float((scores > 0).mean()))
+xgboost.train(params, dtrain, 9, {training}, early_stopping_rounds=3)
+print(1)
+"""
+    )
+    run(tmp_path, script)
+    *_, last = read(tmp_path).facts()
+    (each,) = last.facts.loop.metric_watches
+    assert (each.kind, (each.metric, each.prefers_high, each.is_of_training)) == (
+        "EarlyStopping",
+        watch,
+    )
+
+
 def test_the_model_is_the_same_as_without(tmp_path):
     script = TRAIN + "import json; print(json.dumps(booster.save_raw('json').decode()))"
     everything = ("losses", "predictions", "labels", "full_shap", "average_shap", "trees")

@@ -251,6 +251,21 @@ struct OperationFacts {
                          const OperationFacts&) = default;
 };
 
+// A metric that a callback watches, to stop a training, to keep the best model
+// or to lower the learning rate.
+struct MetricWatchFacts {
+  std::string kind;    // "EarlyStopping"
+  std::string metric;  // "val_accuracy"; of XGBoost "validation-auc"
+  bool prefers_high =
+      false;  // whether it takes a higher value for a better one
+  // Whether the metric is computed on the training data, although the training
+  // has others.
+  bool is_of_training = false;
+
+  friend bool operator==(const MetricWatchFacts&,
+                         const MetricWatchFacts&) = default;
+};
+
 // The facts of the loop around a model.
 struct LoopFacts {
   std::string autocast_dtype;  // when a model was called; empty: none seen
@@ -289,6 +304,7 @@ struct LoopFacts {
   std::optional<std::uint64_t> summed_passes = {};
   // Calls of load_state_dict() that found no parameter of the model.
   std::uint64_t empty_loads = 0;
+  std::vector<MetricWatchFacts> metric_watches = {};
 
   friend bool operator==(const LoopFacts&, const LoopFacts&) = default;
 };

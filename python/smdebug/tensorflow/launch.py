@@ -102,6 +102,9 @@ class _Launch:
         hook = self.hook()
         if "batch_size" in bound.signature.parameters and hasattr(bound.args[0], "compile"):
             self._note_class_weights(hook, bound)
+            is_evaluated = bound.arguments.get("validation_data") is not None
+            is_evaluated |= bool(bound.arguments.get("validation_split"))
+            hook.note_callbacks(given, is_evaluated)
         return None if any(isinstance(each, type(hook)) for each in given) else [*given, hook]
 
     def _note_class_weights(self, hook, bound):

@@ -3,12 +3,13 @@ labels that it is trained on. See include/smdebug/core/run_facts.h."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xgboost
 from xgboost import collective
+from xgboost.callback import EarlyStopping
 
 from smdebug import _core
 from smdebug.array_summary import ArraySummary, labels_in
@@ -46,11 +47,12 @@ def booster_facts(
     dtrain: xgboost.DMatrix,
     training_sets: list[str],
     has_own_objective: bool = False,
+    metric_watches: Sequence[_core.MetricWatchFacts] = (),
 ) -> _core.RunFacts:
     """The facts of a training of `model` on `dtrain`, after its first round. The booster takes the
     place of the optimizer of other frameworks: it makes the updates, at its learning rate.
     `training_sets` are names of evaluation sets that are `dtrain`. With `has_own_objective`, a
-    function of the script computes the gradients.
+    function of the script computes the gradients. `metric_watches` are those of `watches_of`.
 
     The setting `earlier_rounds` is that of a model whose training continues."""
     settings = hyperparameters.of_booster(model)
@@ -66,7 +68,31 @@ def booster_facts(
         optimizers=[_core.OptimizerFacts(str(settings.get("booster", "gbtree")), [group])],
         losses=[_core.LossFacts(objective, objective, input=labels)],
         training_sets=training_sets,
+        loop=_core.LoopFacts(metric_watches=list(metric_watches)),
     )
+
+
+def watches_of(
+    callbacks: Iterable[Any],
+    dtrain: xgboost.DMatrix,
+    evals: list[tuple[xgboost.DMatrix, str]],
+) -> list[_core.MetricWatchFacts]:
+    """Describes the callbacks that stop a training early, after its first round: by then they have
+    chosen a metric and a direction."""
+    of_training = {name for matrix, name in evals if matrix is dtrain}
+    has_others = len(of_training) < len(evals)
+    return [
+        _core.MetricWatchFacts(
+            "EarlyStopping",
+            f"{data}-{metric}",
+            prefers_high=bool(callback.maximize),
+            is_of_training=has_others and data in of_training,
+        )
+        for callback in callbacks
+        if isinstance(callback, EarlyStopping)
+        for data, metrics in callback.stopping_history.items()
+        for metric in metrics
+    ]
 
 
 def _is_number(value: Any) -> bool:

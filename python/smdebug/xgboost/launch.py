@@ -11,19 +11,20 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import xgboost
 from xgboost import collective
 from xgboost.callback import CallbackContainer
 
+from smdebug import _core
 from smdebug.hook_options import HookOptions
 from smdebug.launched_hook import make_hook
 from smdebug.log import get_logger
 from smdebug.save_config import SaveConfig
 from smdebug.xgboost import hyperparameters
-from smdebug.xgboost.booster_facts import booster_facts
+from smdebug.xgboost.booster_facts import booster_facts, watches_of
 from smdebug.xgboost.hook import Hook
 from smdebug.xgboost.metric_series import MetricSeries
 from smdebug_ng.autostart import VARIABLE, complain_of
@@ -48,6 +49,8 @@ class LaunchedHook(Hook):
     """A hook for a script that does not know of it: it closes when its training ends."""
 
     most_predictions: int | None = None  # numbers per round; None: no limit
+    has_watches = False  # whether `use_watches` was called
+    _describe: Callable[..., _core.RunFacts] | None = None
 
     def _initialize(self, options: HookOptions) -> None:
         super()._initialize(options)
@@ -76,13 +79,20 @@ class LaunchedHook(Hook):
         others = [matrix for matrix, _ in evals if matrix is not dtrain]
         # xgboost.sklearn evaluates the matrix of fit itself where eval_set has the same objects.
         same = [name for matrix, name in evals if matrix is dtrain and name != "train"]
-        self._session.set_facts(booster_facts(model, dtrain, same, has_own_objective))
+        self._describe = functools.partial(booster_facts, model, dtrain, same, has_own_objective)
+        self._session.set_facts(self._describe())
         last = others[-1] if others else None
         if last is not None and self.most_predictions is not None:
             if last.num_row() * _outputs(model) > self.most_predictions:
                 last = None
         self.train_data = dtrain
         self.validation_data = last
+
+    def use_watches(self, watches: list[_core.MetricWatchFacts]) -> None:
+        """Takes the metrics that callbacks watch, after `use_data`."""
+        if watches and self._describe is not None:
+            self._session.set_facts(self._describe(metric_watches=watches))
+        self.has_watches = True
 
     def after_training(self, model: Any) -> Any:
         """Closes the run and releases the data. Returns `model`, as XGBoost requires."""
@@ -141,7 +151,9 @@ class Launch:
         @functools.wraps(end_iteration)
         def after_iteration(self: Any, model: Any, epoch: int, dtrain: Any, evals: Any) -> bool:
             launch.show_data(self, model, dtrain, evals)
-            return end_iteration(self, model, epoch, dtrain, evals)
+            is_over = end_iteration(self, model, epoch, dtrain, evals)
+            launch.show_watches(self, dtrain, evals)
+            return is_over
 
         CallbackContainer.__init__ = __init__
         CallbackContainer.after_iteration = after_iteration
@@ -184,6 +196,21 @@ class Launch:
             return
         try:
             self._hook.use_data(model, dtrain, evals or [], self._has_own_objective)
+        except Exception as error:
+            self._container = None
+            complain_of(error)
+
+    def show_watches(
+        self,
+        container: CallbackContainer,
+        dtrain: xgboost.DMatrix,
+        evals: list[tuple[xgboost.DMatrix, str]] | None,
+    ) -> None:
+        """Gives the hook the metrics that callbacks watch, after the first round."""
+        if container is not self._container or self._hook is None or self._hook.has_watches:
+            return
+        try:
+            self._hook.use_watches(watches_of(container.callbacks, dtrain, evals or []))
         except Exception as error:
             self._container = None
             complain_of(error)

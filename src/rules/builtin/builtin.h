@@ -45,6 +45,7 @@ extern const RuleFactory kTensorVariance;
 extern const RuleFactory kTreeDepth;
 extern const RuleFactory kUnchangedTensor;
 extern const RuleFactory kVanishingGradient;
+extern const RuleFactory kWatchedMetric;
 extern const RuleFactory kWeightUpdateRatio;
 extern const RuleFactory kWrongMode;
 

@@ -111,6 +111,7 @@ std::span<const RuleFactory> builtin_rules() {
       kTreeDepth,
       kUnchangedTensor,
       kVanishingGradient,
+      kWatchedMetric,
       kWeightUpdateRatio,
       kWrongMode,
   };
@@ -228,6 +229,7 @@ std::span<const RuleRequest> default_rules() {
                              "StalledTrainingRule",
                              "TreeDepth",
                              "VanishingGradient",
+                             "WatchedMetric",
                              "WrongMode"}) {
       requests.push_back({name, {{"preset", "tuned"}}});
     }

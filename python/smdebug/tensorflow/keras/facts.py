@@ -60,6 +60,7 @@ class KerasFacts:
     def __init__(self, session: _core.Session) -> None:
         self.written: WrittenLosses = WrittenLosses()
         self.layers_outside: list[str] = []  # see LoopFacts
+        self.metric_watches: list[_core.MetricWatchFacts] = []  # of the last fit
         self._session = session
         self._models: dict[int, _ModelFacts] = {}  # by the id of the model
         self._class_weights: dict[int, np.ndarray | None] = {}  # likewise
@@ -160,7 +161,7 @@ class KerasFacts:
 
     def _state(self):
         """The state that the facts depend on, cheap to compare."""
-        return [self.written.version, len(self.layers_outside)] + [
+        return [self.written.version, len(self.layers_outside), id(self.metric_watches)] + [
             (
                 key,
                 id(getattr(known.model, "optimizer", None)),
@@ -200,7 +201,9 @@ class KerasFacts:
             inputs=inputs,
             evaluation_inputs=evaluation_inputs,
             loop=_core.LoopFacts(
-                not_finite_by=self.written.not_finite_by, layers_outside=self.layers_outside
+                not_finite_by=self.written.not_finite_by,
+                layers_outside=self.layers_outside,
+                metric_watches=self.metric_watches,
             ),
         )
 

@@ -1,7 +1,7 @@
 """`KerasHook`: a callback that records trainings with Keras."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -17,6 +17,7 @@ from smdebug.tensorflow.capture_sink import CaptureContext, CaptureSink, PlanVie
 from smdebug.tensorflow.keras.activations import activation_patterns
 from smdebug.tensorflow.keras.adapter import KerasAdapter
 from smdebug.tensorflow.keras.facts import KerasFacts, weights_by_class
+from smdebug.tensorflow.keras.metric_watches import metric_watches
 from smdebug.tensorflow.keras.step_backend import HAS_TENSORFLOW
 from smdebug.tensorflow.keras.step_series import StepSeries
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
@@ -267,6 +268,11 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
         """Notes the `class_weight` of the coming `fit` of a model: weights by class, or None."""
         if self._facts is not None:
             self._facts.note_class_weights(model, weights_by_class(class_weight))
+
+    def note_callbacks(self, callbacks: Iterable[Any], has_validation: bool) -> None:
+        """Notes the callbacks of the coming `fit`, and whether it evaluates the model."""
+        if self._facts is not None:
+            self._facts.metric_watches = metric_watches(callbacks, has_validation)
 
     # --- for the base classes ---
 
