@@ -81,6 +81,7 @@ class LossBatch:
     hides_targets: bool = False  # whether weights or a mask may hide some from the loss
     inputs: tuple[Any, ...] = ()  # of the model: arrays of its first samples
     class_weights: Any = None  # by the class: an array, or None
+    linear_layers: int | None = None  # of the model, without an activation; None: unknown
 
 
 class MeasuredLoss:
@@ -123,6 +124,7 @@ def _measured(kind: LossKind, batch: LossBatch, given: Any, targets: Any) -> Los
         target_shape=batch.target_shape,
         activation=batch.activation,
         class_weights=batch.class_weights,
+        linear_layers=batch.linear_layers,
     )
     rows = rows_of(given)
     if kind.function in BINARY:

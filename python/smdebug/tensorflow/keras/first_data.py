@@ -20,6 +20,7 @@ from smdebug.data_summary import MOST_ELEMENTS
 from smdebug.measured_loss import LossBatch, MeasuredLoss
 from smdebug.tensorflow import names
 from smdebug.tensorflow.keras.data_parts import Output, Structure, input_position, outputs_of
+from smdebug.tensorflow.keras.linear_layers import linear_layers
 from smdebug.tensorflow.keras.loss_kinds import loss_kinds
 from smdebug.tensorflow.keras.model_parts import first_layer, input_rank, last_activation
 from smdebug.tensorflow.keras.step_backend import backend
@@ -177,6 +178,7 @@ class FirstData:
             self._hides_targets(output),
             inputs,
             self.class_weights,
+            linear_layers(self._model),
         )
         self._losses.setdefault(output.prediction, MeasuredLoss()).add(
             output.loss.of_probabilities() if has_scores else output.loss,
