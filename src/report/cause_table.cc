@@ -38,7 +38,7 @@ constexpr Kinds kDataNotFinite = {"not finite"};
 constexpr Kinds kDataConstant = {"constant inputs", "channels are mixed"};
 constexpr Kinds kDataRepeated = {"the same at each step",
                                  "targets among the inputs"};
-constexpr Kinds kDataScale = {"different scales", "large inputs",
+constexpr Kinds kDataScale = {"different scales", "large inputs", "tiny inputs",
                               "large targets"};
 constexpr Kinds kEvaluationScale = {"evaluation inputs of another scale"};
 constexpr Kinds kDataOrder = {"sorted labels", "labels of one class"};

@@ -326,6 +326,26 @@ std::optional<FoundFault> features_fault(const DataFacts& input,
   return scale_fault(input, DataFault::inputs_large, thresholds);
 }
 
+// Inputs of a byte that were divided by 255 twice are below 1 / 255.
+std::optional<FoundFault> tiny_fault(const DataFacts& input) {
+  constexpr double kTiny = 0.005;
+  if (!input.low || !input.high || has_unknown_scale(input) ||
+      input.received_by.empty() || is_scaled_by(input.received_by)) {
+    return std::nullopt;
+  }
+  const double largest = std::max(std::abs(*input.low), std::abs(*input.high));
+  if (!(largest < kTiny)) return std::nullopt;
+  return FoundFault{DataFault::inputs_tiny,
+                    fmt::format("the inputs are between {:.4g} and {:.4g}, in "
+                                "{}",
+                                *input.low, *input.high,
+                                count_text(input.steps, "saved step")),
+                    "largest input without sign",
+                    largest,
+                    kTiny,
+                    "<"};
+}
+
 }  // namespace
 
 bool is_of_labels(DataFault fault) {
@@ -358,6 +378,7 @@ std::optional<FoundFault> input_fault(const DataFacts& input,
   if (are_constant(facts.inputs)) return constant(input);
   if (input.has_mixed_channels == true) return mixed_channels(input);
   if (auto found = repeat_fault(input, facts)) return found;
+  if (auto found = tiny_fault(input)) return found;
   return features_fault(input, thresholds);
 }
 

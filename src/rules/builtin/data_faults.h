@@ -29,6 +29,7 @@ enum class DataFault {
   target_revealed,
   channels_mixed,
   classes_as_numbers,
+  inputs_tiny,
 };
 
 struct DataThresholds {

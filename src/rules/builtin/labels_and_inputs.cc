@@ -145,6 +145,13 @@ const Advice kLabelsAndInputsAdvice[] = {
      .advice = "for classes, use an objective of classes, such as "
                "multi:softprob with num_class; ignore this for amounts",
      .severity = Severity::advice},
+    {.when = "tiny inputs",
+     .cause = "inputs that were scaled twice, such as images that are divided "
+              "by 255 after ToTensor(), which divides them already: the first "
+              "layer hardly tells them apart",
+     .advice = "scale the inputs once, to a mean near 0 and a standard "
+               "deviation near 1",
+     .severity = Severity::advice},
 };
 
 // Whether the labels are those of all rows: the loss is an objective of
@@ -351,7 +358,8 @@ const RuleFactory kLabelsAndInputs = {
         "a feature is more than "
         "'feature_ratio' times the median of all features, or if the mean or "
         "the standard deviation of inputs or of the targets of a regression "
-        "exceeds 'largest', or if all targets of a binary cross entropy are 0, "
+        "exceeds 'largest', if all inputs are below 0.005 without their sign, "
+        "or if all targets of a binary cross entropy are 0, "
         "or all are 1, and the training has no other loss. Fires as well if "
         "images have mixed channels. Advises if the targets of a regression "
         "of XGBoost are whole numbers from 0 on, each about as often, as "

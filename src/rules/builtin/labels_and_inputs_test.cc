@@ -554,6 +554,18 @@ TEST(LabelsAndInputs, AdvisesOnLargeInputs) {
   EXPECT_EQ(verdict_on_input(input).status, RuleStatus::no_issues_found);
 }
 
+TEST(LabelsAndInputs, AdvisesOnImagesThatWereDividedBy255Twice) {
+  DataFacts input = images(0.001, 0.001, 0, 1.0 / 255);
+  input.received_by = "Conv2d";
+  const Verdict verdict = verdict_on_input(input);
+  EXPECT_EQ(verdict.kind, "tiny inputs");
+  EXPECT_EQ(verdict.severity, Severity::advice);
+  input.received_by = "BatchNorm2d";
+  EXPECT_EQ(verdict_on_input(input).status, RuleStatus::no_issues_found);
+  EXPECT_EQ(verdict_on_input(images(0.1, 0.1, 0, 0.3)).status,
+            RuleStatus::no_issues_found);
+}
+
 TEST(LabelsAndInputs, AdvisesOnLargeTargetsOfARegression) {
   const Verdict verdict = verdict_on(standardized(), regression(-3, 5000));
   EXPECT_EQ(verdict.severity, Severity::advice);
