@@ -28,6 +28,7 @@ constexpr Kinds kLossStands = {"the loss does not change",
                                "the loss of trees stopped falling",
                                "the loss of trees does not fall",
                                "far above that of a constant"};
+constexpr Kinds kHighDropout = {"dropout drops most units"};
 constexpr Kinds kTreesRise = {"the loss of trees rises"};
 constexpr Kinds kTreesCrawl = {"the loss of trees hardly falls"};
 constexpr Kinds kTreesIdle = {"the loss of trees is the same at every round",
@@ -265,6 +266,8 @@ constexpr Group kByVanishing = {&kStanding, &kResting, &kSameOutput};
 constexpr Group kByResting = {&kStanding};
 constexpr Group kByDeepTrees = {&kOverfit};
 constexpr Group kByStandingLoss = {&kPredictions};
+constexpr Group kByHighDropout = {&kDead, &kVanishing, &kSameOutput,
+                                  &kPredictions};
 
 constexpr CauseRow kRows[] = {
     {.stage = Stage::data, .finding = {"StalledTrainingRule"}},
@@ -328,6 +331,9 @@ constexpr CauseRow kRows[] = {
     {.stage = Stage::wiring,
      .finding = {"LossNotDecreasing", kTreesRise},
      .effects = kByRisingTrees},
+    {.stage = Stage::wiring,
+     .finding = {"LossNotDecreasing", kHighDropout},
+     .effects = kByHighDropout},
     {.stage = Stage::wiring,
      .finding = {"ParametersNotTrained", kNothingMoves},
      .effects = kByNothingMoving},

@@ -87,6 +87,14 @@ TEST(Diagnosis, OfALayerWithoutAnOptimizerExplainsThatTheLossReturned) {
               ElementsAre("ParametersNotTrained", "LossNotDecreasing"));
 }
 
+TEST(Diagnosis, OfADropoutThatIsTooHighExplainsDeadLayers) {
+  EXPECT_THAT(described({fired("DeadRelu", 20, kDeadLater),
+                         fired("VanishingGradient", 176),
+                         fired("LossNotDecreasing", 249,
+                               "a guess, while dropout drops most units")}),
+              ElementsAre("LossNotDecreasing < DeadRelu, VanishingGradient"));
+}
+
 TEST(Diagnosis, IsLikelyIfTheTableExplainsAllThatFired) {
   const std::vector<Verdict> verdicts = {fired("DeadRelu", 0, kDeadAtOnce),
                                          fired("VanishingGradient", 40)};

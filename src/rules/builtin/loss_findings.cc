@@ -161,7 +161,7 @@ const Advice kLossFindingsAdvice[] = {
      .advice = "check that the loss gets the anchor, the positive and the "
                "negative sample in this order, lower the learning rate, and "
                "normalize the outputs"},
-    {.when = "the loss does not fall, and dropout drops most units",
+    {.when = "a guess, while dropout drops most units",
      .cause = "a rate of dropout that is too high, such as the share of units "
               "to keep where that to drop is expected: hardly anything passes "
               "through the model while it trains",
