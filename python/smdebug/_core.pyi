@@ -1232,10 +1232,29 @@ class OperationFacts:
     @property
     def size(self) -> int: ...
 
+class MetricWatchFacts:
+    """
+    A metric that a callback watches, to stop a training, to keep the best model or to lower the learning rate.
+    """
+
+    def __init__(self, kind: str, metric: str, *, prefers_high: bool, is_of_training: bool = False) -> None: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def metric(self) -> str: ...
+
+    @property
+    def prefers_high(self) -> bool: ...
+
+    @property
+    def is_of_training(self) -> bool: ...
+
 class LoopFacts:
     """The facts of the loop around a model."""
 
-    def __init__(self, *, autocast_dtype: str = '', schedulers: Sequence[SchedulerFacts] = [], scaled_clippings: int = 0, scaled_clipping_limit: float | None = None, gradient_norm_limit: float | None = None, gradient_value_limit: float | None = None, log_hides_not_finite: bool = False, not_finite_by: OperationFacts | None = None, short_lived_optimizers: int | None = None, evaluations_in_training_mode: int | None = None, data_passes: int | None = None, layers_outside: Sequence[str] = [], empty_clippings: int = 0, summed_passes: int | None = None, empty_loads: int = 0) -> None: ...
+    def __init__(self, *, autocast_dtype: str = '', schedulers: Sequence[SchedulerFacts] = [], scaled_clippings: int = 0, scaled_clipping_limit: float | None = None, gradient_norm_limit: float | None = None, gradient_value_limit: float | None = None, log_hides_not_finite: bool = False, not_finite_by: OperationFacts | None = None, short_lived_optimizers: int | None = None, evaluations_in_training_mode: int | None = None, data_passes: int | None = None, layers_outside: Sequence[str] = [], empty_clippings: int = 0, summed_passes: int | None = None, empty_loads: int = 0, metric_watches: Sequence[MetricWatchFacts] = []) -> None: ...
 
     @property
     def autocast_dtype(self) -> str: ...
@@ -1281,6 +1300,9 @@ class LoopFacts:
 
     @property
     def empty_loads(self) -> int: ...
+
+    @property
+    def metric_watches(self) -> list[MetricWatchFacts]: ...
 
 class RunFacts:
     """

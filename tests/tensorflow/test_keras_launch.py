@@ -97,14 +97,15 @@ def test_a_callback_of_the_script_stays_and_its_own_hook_goes_before(tmp_path):
 def test_the_metrics_that_callbacks_watch_are_described(tmp_path):
     launched(
         tmp_path,
-        """
+        f"""
         C = keras.callbacks
         callbacks = [
             C.EarlyStopping("val_accuracy", mode="min"),
             C.EarlyStopping("loss", mode="min"),
             C.ReduceLROnPlateau("loss", mode="min"),
-            C.ModelCheckpoint("last.keras", "val_loss", mode="max"),
-            C.ModelCheckpoint("best.keras", "val_loss", mode="max", save_best_only=True),
+            C.ModelCheckpoint("{tmp_path}/last.keras", "val_loss", mode="max"),
+            C.ModelCheckpoint("{tmp_path}/best.keras", "val_loss", mode="max", save_best_only=True),
+            C.EarlyStopping("val_loss"),
         ]
         model.fit(x, y, batch_size=8, epochs=3, validation_split=0.2, callbacks=callbacks)
         """,
@@ -116,4 +117,5 @@ def test_the_metrics_that_callbacks_watch_are_described(tmp_path):
         ("EarlyStopping", "loss", False, True),
         ("ReduceLROnPlateau", "loss", False, False),
         ("ModelCheckpoint", "val_loss", True, False),
+        ("EarlyStopping", "val_loss", False, False),
     ]

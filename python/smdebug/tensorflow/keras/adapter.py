@@ -115,6 +115,8 @@ class KerasAdapter:
         self._sink.attempt(
             lambda: self._logs.end_epoch(epoch, logs or {}), "at the end of an epoch"
         )
+        if self._facts is not None:
+            self._facts.end_epoch()
 
     def detach(self) -> None:
         """Removes the hook from every model."""

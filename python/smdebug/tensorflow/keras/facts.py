@@ -10,7 +10,7 @@ may use optimizers and data in any way.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from smdebug.loss_summary import EVALUATIONS_REPORTED_AFTER, MEASURED_STEPS, REP
 from smdebug.tensorflow import names
 from smdebug.tensorflow.keras.first_data import FirstData, first_input_of, is_measured
 from smdebug.tensorflow.keras.layer_names import LayerNames
+from smdebug.tensorflow.keras.metric_watches import MetricWatch, WatchingCallbacks
 from smdebug.tensorflow.keras.model_parts import (
     is_of_keras,
     layer_settings,
@@ -60,7 +61,8 @@ class KerasFacts:
     def __init__(self, session: _core.Session) -> None:
         self.written: WrittenLosses = WrittenLosses()
         self.layers_outside: list[str] = []  # see LoopFacts
-        self.metric_watches: list[_core.MetricWatchFacts] = []  # of the last fit
+        self._callbacks = WatchingCallbacks((), False)  # of the last fit
+        self._metric_watches: list[MetricWatch] = []
         self._session = session
         self._models: dict[int, _ModelFacts] = {}  # by the id of the model
         self._class_weights: dict[int, np.ndarray | None] = {}  # likewise
@@ -140,6 +142,16 @@ class KerasFacts:
         or other weights as well."""
         self._class_weights[id(model)] = weights
 
+    def note_callbacks(self, callbacks: Iterable[Any], has_validation: bool) -> None:
+        """Notes the callbacks of the coming `fit`, and whether it evaluates the model."""
+        self._callbacks = WatchingCallbacks(callbacks, has_validation)
+        self._metric_watches = self._callbacks.watches()
+
+    def end_epoch(self) -> None:
+        """Notes what the callbacks, which are called before, chose in the epoch."""
+        with _unknown_data_ignored():
+            self._metric_watches = self._callbacks.watches()
+
     def end_step(self, is_saved: bool, is_training: bool = True) -> None:
         """Reports the facts of the step that ends now, if they are new."""
         is_due = is_saved or self._described is None
@@ -161,7 +173,7 @@ class KerasFacts:
 
     def _state(self):
         """The state that the facts depend on, cheap to compare."""
-        return [self.written.version, len(self.layers_outside), id(self.metric_watches)] + [
+        return [self.written.version, len(self.layers_outside), self._metric_watches] + [
             (
                 key,
                 id(getattr(known.model, "optimizer", None)),
@@ -203,7 +215,9 @@ class KerasFacts:
             loop=_core.LoopFacts(
                 not_finite_by=self.written.not_finite_by,
                 layers_outside=self.layers_outside,
-                metric_watches=self.metric_watches,
+                metric_watches=[
+                    _core.MetricWatchFacts(**each._asdict()) for each in self._metric_watches
+                ],
             ),
         )
 

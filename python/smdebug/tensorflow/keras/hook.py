@@ -17,7 +17,6 @@ from smdebug.tensorflow.capture_sink import CaptureContext, CaptureSink, PlanVie
 from smdebug.tensorflow.keras.activations import activation_patterns
 from smdebug.tensorflow.keras.adapter import KerasAdapter
 from smdebug.tensorflow.keras.facts import KerasFacts, weights_by_class
-from smdebug.tensorflow.keras.metric_watches import metric_watches
 from smdebug.tensorflow.keras.step_backend import HAS_TENSORFLOW
 from smdebug.tensorflow.keras.step_series import StepSeries
 from smdebug.tensorflow.replica_sessions import ReplicaSessions
@@ -272,7 +271,7 @@ class KerasHook(TensorFlowHook, keras.callbacks.Callback):
     def note_callbacks(self, callbacks: Iterable[Any], has_validation: bool) -> None:
         """Notes the callbacks of the coming `fit`, and whether it evaluates the model."""
         if self._facts is not None:
-            self._facts.metric_watches = metric_watches(callbacks, has_validation)
+            self._facts.note_callbacks(callbacks, has_validation)
 
     # --- for the base classes ---
 
