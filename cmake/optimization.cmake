@@ -21,4 +21,6 @@ endfunction()
 # spend most of its time in them.
 function(smdebug_optimize_in_sanitizers)
   set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O1>)
+  # Those are compiled without -O1.
+  set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
