@@ -54,7 +54,25 @@ EVALUATED = {
     "inputs": "few_inputs",
 }
 
-# Rule -> the bug that it finds, and what it changes in the training.
+BOOSTING = """
+import numpy as np
+import xgboost
+
+random = np.random.default_rng(0)
+rows = random.normal(size=(600, 8)).astype(np.float32)
+labels = (rows[:, 0] + rows[:, 1] * rows[:, 2] + random.normal(size=600) > 0).astype(int)
+train, validation = (
+    xgboost.DMatrix(rows[part], labels[part]) for part in (slice(0, 400), slice(400, 600))
+)
+booster = xgboost.train(
+    {"objective": "binary:logistic", "eta": 0.1}, train, 100,
+    evals=[(train, "train"), (validation, "validation")],
+    early_stopping_rounds=10, maximize=True, verbose_eval=False,
+)
+print("trained to the end")
+"""
+
+# Rule -> the bug that it finds, and what it changes in the training, or a training of its own.
 BUGS = {
     "CheckInputImages": (
         "images between 0 and 2 that are not centered",
@@ -175,6 +193,7 @@ few_labels = (right_labels + (torch.arange(40) < 10)) % 5
         "a data loader that hangs",
         {"before": "import time", "update": "optimizer.step(); time.sleep(45 * (step == 30))"},
     ),
+    "WatchedMetric": ("an early stopping that maximizes the loss", BOOSTING),
     "WrongMode": (
         "a model.eval() that is never undone",
         {
@@ -198,4 +217,5 @@ def script_with(**changes: str) -> str:
 
 def script_of(rule: str) -> str:
     """The training with the bug that `rule` finds."""
-    return script_with(**BUGS[rule][1])
+    _, training = BUGS[rule]
+    return training if isinstance(training, str) else script_with(**training)

@@ -41,6 +41,7 @@ class Boosting:
     goal: float
     seed: int
     early_stopping_rounds: int | None = None
+    maximize: bool | None = None  # None: chosen by XGBoost
 
 
 # --- healthy trainings ---
@@ -157,6 +158,11 @@ def _without_splits(training):
     training.early_stopping_rounds = None
 
 
+def _maximized(training):
+    training.early_stopping_rounds = 10
+    training.maximize = True
+
+
 def _regression(training):
     training.params["objective"] = "reg:squarederror"
     del training.params["num_class"]
@@ -231,6 +237,13 @@ FAULTS = (
         named_by=("LossNotDecreasing: of trees",),
     ),
     Fault(
+        "early stopping in the wrong direction",
+        "the early stopping of trees maximizes the loss on the validation rows",
+        ("WatchedMetric",),
+        ("cancer_trees", "digit_trees", "diabetes_trees"),
+        _maximized,
+    ),
+    Fault(
         "regression of classes",
         "a squared error for labels that are ten classes",
         ("LabelsAndInputs",),
@@ -286,6 +299,7 @@ def run(training):
         training.rounds,
         evals=[(dtrain, "train"), (dval, "validation")],
         early_stopping_rounds=training.early_stopping_rounds,
+        maximize=training.maximize,
         verbose_eval=False,
     )
     return _quality(model.predict(dval), training)

@@ -358,9 +358,9 @@ const RuleFactory kLabelsAndInputs = {
         "a feature is more than "
         "'feature_ratio' times the median of all features, or if the mean or "
         "the standard deviation of inputs or of the targets of a regression "
-        "exceeds 'largest', if all inputs are below 0.005 without their sign, "
-        "or if all targets of a binary cross entropy are 0, "
-        "or all are 1, and the training has no other loss. Fires as well if "
+        "exceeds 'largest', if no input exceeds 0.005 in absolute value, or if "
+        "all targets of a binary cross entropy are 0, or all are 1, and the "
+        "training has no other loss. Fires as well if "
         "images have mixed channels. Advises if the targets of a regression "
         "of XGBoost are whole numbers from 0 on, each about as often, as "
         "labels of classes are.",
