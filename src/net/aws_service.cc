@@ -1,7 +1,6 @@
 #include "net/aws_service.h"
 
 #include <algorithm>
-#include <pugixml.hpp>
 
 #include <fmt/format.h>
 
@@ -132,16 +131,6 @@ Result<std::string> AwsService::post(std::vector<HttpHeader> headers,
                 std::string_view(response.body).substr(0, kResponseShown)))};
   }
   return std::move(response.body);
-}
-
-std::optional<std::string> find_xml_text(std::string_view document,
-                                         std::string_view element) {
-  pugi::xml_document parsed;
-  if (!parsed.load_buffer(document.data(), document.size())) return {};
-  const pugi::xml_node found = parsed.find_node(
-      [&](const pugi::xml_node& node) { return element == node.name(); });
-  if (!found) return {};
-  return found.text().get();
 }
 
 }  // namespace smdebug

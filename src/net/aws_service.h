@@ -54,9 +54,4 @@ class AwsService {
   const Clock& clock_;
 };
 
-// Returns the text of the first element with this name, at any depth of a
-// response in XML; nothing if there is none or the document is not XML.
-std::optional<std::string> find_xml_text(std::string_view document,
-                                         std::string_view element);
-
 }  // namespace smdebug

@@ -115,6 +115,14 @@ std::string signing_key(const AwsCredentials& credentials,
   return hmac_sha256(of_service, "aws4_request");
 }
 
+// The hash of the body, unless a header has it.
+std::string payload_hash(const HttpRequest& request) {
+  const auto found =
+      std::ranges::find(request.headers, kPayloadHashHeader, &HttpHeader::name);
+  return found == request.headers.end() ? hex_text(sha256(request.body))
+                                        : found->value;
+}
+
 }  // namespace
 
 Status sign_request(HttpRequest& request, const AwsCredentials& credentials,
@@ -133,7 +141,7 @@ Status sign_request(HttpRequest& request, const AwsCredentials& credentials,
       "{}\n{}\n{}\n{}\n{}\n{}", request.method,
       scope.service == "s3" ? url.path : uri_encoded(url.path, true),
       canonical_query(url.query), headers.lines, headers.names,
-      hex_text(sha256(request.body)));
+      payload_hash(request));
   const std::string credential_scope =
       fmt::format("{}/{}/{}/aws4_request", date, scope.region, scope.service);
   const std::string signed_text =

@@ -24,6 +24,10 @@ struct AwsScope {
   std::string service;  // the name in signatures: "sns", "s3"
 };
 
+// S3 requires this header: the SHA-256 of the body in hexadecimal digits, or
+// "UNSIGNED-PAYLOAD". `sign_request` then takes the hash from it.
+inline constexpr std::string_view kPayloadHashHeader = "x-amz-content-sha256";
+
 // Adds the headers x-amz-date, x-amz-security-token (with a session token) and
 // authorization. The signature covers these, the host and all headers of the
 // request, so none may be added or changed afterwards. The caller

@@ -4,11 +4,14 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include <curl/curl.h>
 
 #include "smdebug/base/escape.h"
 
+#include "base/environment.h"
 #include "base/strings.h"
 #include "net/certificates.h"
 #include "net/http.h"
@@ -32,15 +35,60 @@ Handle make_handle() {
   // libcurl must not be initialized concurrently. It is never cleaned up,
   // because the program may use it as well.
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-  Handle handle(curl_easy_init());
+  return Handle(curl_easy_init());
+}
+
+// Handles with the connections that they have opened.
+class HandlePool {
+ public:
+  Handle take() {
+    const std::lock_guard lock(mutex_);
+    forget_those_of_parent();
+    if (idle_.empty()) return make_handle();
+    Handle handle = std::move(idle_.back());
+    idle_.pop_back();
+    return handle;
+  }
+
+  void give_back(Handle handle) {
+    curl_easy_reset(handle.get());  // keeps the connections
+    const std::lock_guard lock(mutex_);
+    if (process_ == process_id() && idle_.size() < kMostIdle) {
+      idle_.push_back(std::move(handle));
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMostIdle = 64;
+
+  // A child process has the connections of its parent, which still uses them:
+  // it may neither send anything over them nor close them.
+  void forget_those_of_parent() {
+    if (process_ == process_id()) return;
+    process_ = process_id();
+    for (Handle& handle : idle_) (void)handle.release();
+    idle_.clear();
+  }
+
+  std::mutex mutex_;
+  std::int64_t process_ = process_id();
+  std::vector<Handle> idle_;
+};
+
+// Never destroyed, because other threads may send requests until the end.
+HandlePool& pool() {
+  static auto& pool = *new HandlePool;
+  return pool;
+}
+
+void trust_certificates(CURL* handle) {
   const Certificates trusted = trusted_certificates();
   if (!trusted.file.empty()) {
-    curl_easy_setopt(handle.get(), CURLOPT_CAINFO, trusted.file.c_str());
+    curl_easy_setopt(handle, CURLOPT_CAINFO, trusted.file.c_str());
   }
   if (!trusted.folder.empty()) {
-    curl_easy_setopt(handle.get(), CURLOPT_CAPATH, trusted.folder.c_str());
+    curl_easy_setopt(handle, CURLOPT_CAPATH, trusted.folder.c_str());
   }
-  return handle;
 }
 
 // Appends to the list, or leaves it unchanged if memory is exhausted.
@@ -60,17 +108,35 @@ void set_time_limit(CURL* handle, std::chrono::milliseconds timeout) {
 
 struct Received {
   std::string bytes;
+  std::uint64_t most_bytes = kMaxResponseBytes;
   bool is_too_long = false;
+  std::vector<HttpHeader> headers;
 };
 
 std::size_t receive(const char* bytes, std::size_t, std::size_t size,
                     void* target) {
   auto& received = *static_cast<Received*>(target);
-  if (received.bytes.size() + size > kMaxResponseBytes) {
+  if (received.bytes.size() + size > received.most_bytes) {
     received.is_too_long = true;
     return 0;  // ends the transfer
   }
   received.bytes.append(bytes, size);
+  return size;
+}
+
+// Takes a line of the head of a response.
+std::size_t receive_header(const char* bytes, std::size_t, std::size_t size,
+                           void* target) {
+  auto& headers = static_cast<Received*>(target)->headers;
+  const std::string_view line(bytes, size);
+  const std::size_t colon = line.find(':');
+  if (line.starts_with("HTTP/")) {
+    headers
+        .clear();  // an interim response, such as that of a proxy, came first
+  } else if (colon != line.npos) {
+    headers.push_back({lower_case(trimmed(line.substr(0, colon))),
+                       std::string(trimmed(line.substr(colon + 1)))});
+  }
   return size;
 }
 
@@ -91,9 +157,10 @@ std::string reason(CURLcode code, const char* message) {
 Error http_failure(const HttpRequest& request, CURLcode code,
                    const char* message, const Received& received) {
   const std::string where = request.method + " " + shown_url(request.url);
-  if (received.is_too_long) {
+  if (received.is_too_long || code == CURLE_FILESIZE_EXCEEDED) {
     return {Error::Code::io, where + ": the answer is longer than " +
-                                 std::to_string(kMaxResponseBytes) + " bytes"};
+                                 std::to_string(request.max_response_bytes) +
+                                 " bytes"};
   }
   if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL) {
     return {Error::Code::invalid_argument,
@@ -115,8 +182,8 @@ class CurlHttp : public HttpClient {
     }
     // Otherwise libcurl may wait for the server's permission to send the body.
     add_line(headers, "Expect:");
-    Handle handle = make_handle();
-    Received received;
+    Handle handle = pool().take();
+    Received received{.most_bytes = request.max_response_bytes};
     char message[CURL_ERROR_SIZE] = "";
     configure(handle.get(), request, received, message);
     curl_easy_setopt(handle.get(), CURLOPT_HTTPHEADER, headers.get());
@@ -124,24 +191,42 @@ class CurlHttp : public HttpClient {
     if (code != CURLE_OK) return http_failure(request, code, message, received);
     long status = 0;
     curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
-    return HttpResponse{static_cast<int>(status), std::move(received.bytes)};
+    pool().give_back(std::move(handle));
+    return HttpResponse{static_cast<int>(status), std::move(received.bytes),
+                        std::move(received.headers)};
   }
 
  private:
   static void configure(CURL* handle, const HttpRequest& request,
                         Received& received, char* message) {
+    trust_certificates(handle);
     curl_easy_setopt(handle, CURLOPT_URL, request.url.c_str());
+    // A key of an object may look like "a/../b".
+    curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
-    if (request.method != "GET") {
+    if (request.method == "HEAD") {
+      curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+    } else if (request.method != "GET") {
       curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.body.data());
       curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
                        static_cast<curl_off_t>(request.body.size()));
     }
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, receive);
     curl_easy_setopt(handle, CURLOPT_WRITEDATA, &received);
+    curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, receive_header);
+    curl_easy_setopt(handle, CURLOPT_HEADERDATA, &received);
+    // A response that is too long by its head is not read at all.
+    curl_easy_setopt(handle, CURLOPT_MAXFILESIZE_LARGE,
+                     static_cast<curl_off_t>(received.most_bytes));
     curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, message);
     set_time_limit(handle, request.timeout);
+    if (request.longest_silence.count() > 0) {
+      const auto seconds = static_cast<long>(request.longest_silence.count());
+      curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, seconds);
+      curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+      curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, seconds);
+    }
   }
 };
 
@@ -162,6 +247,7 @@ class CurlMail : public MailClient {
       add_line(recipients, address);
     }
     Handle handle = make_handle();
+    trust_certificates(handle.get());
     char message[CURL_ERROR_SIZE] = "";
     std::string_view rest = mail.message;
     curl_easy_setopt(handle.get(), CURLOPT_ERRORBUFFER, message);
@@ -206,6 +292,11 @@ std::string part_of(CURLU* url, CURLUPart part) {
 
 }  // namespace
 
+std::string_view HttpResponse::header(std::string_view name) const {
+  const auto found = std::ranges::find(headers, name, &HttpHeader::name);
+  return found == headers.end() ? std::string_view() : found->value;
+}
+
 const HttpClient& http_client() {
   static const CurlHttp client;
   return client;
@@ -219,7 +310,7 @@ const MailClient& mail_client() {
 Result<UrlParts> split_url(const std::string& url) {
   const UrlHandle handle(curl_url());
   if (curl_url_set(handle.get(), CURLUPART_URL, url.c_str(),
-                   CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
+                   CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS) != CURLUE_OK) {
     return Error{Error::Code::invalid_argument,
                  "a URL like https://host/path was expected"};
   }
@@ -232,6 +323,12 @@ Result<UrlParts> split_url(const std::string& url) {
   if (parts.path.empty()) parts.path = "/";
   parts.query = part_of(handle.get(), CURLUPART_QUERY);
   return parts;
+}
+
+std::optional<double> parse_http_date(std::string_view text) {
+  const auto seconds = curl_getdate(std::string(text).c_str(), nullptr);
+  if (seconds < 0) return {};
+  return static_cast<double>(seconds);
 }
 
 std::string shown_url(const std::string& url) {

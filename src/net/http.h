@@ -2,9 +2,12 @@
 
 // One HTTP request and its response. `HttpClient` is an interface that tests
 // implement; `http_client()` returns the real one, which uses libcurl
-// (curl.cc). Actions and calls of cloud services use it.
+// (curl.cc) and keeps connections open between requests. Actions and calls of
+// cloud services use it.
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +23,9 @@ struct HttpHeader {
   friend bool operator==(const HttpHeader&, const HttpHeader&) = default;
 };
 
+// A longer response is an error: no service that smdebug calls sends one.
+inline constexpr std::uint64_t kMaxResponseBytes = 4 << 20;
+
 struct HttpRequest {
   std::string method = "GET";
   std::string url;  // http or https
@@ -27,17 +33,22 @@ struct HttpRequest {
   std::string body;
   // For everything, from the name lookup to the last byte of the response.
   std::chrono::milliseconds timeout = std::chrono::seconds(10);
+  // Between two bytes. 0: `timeout` is the only limit.
+  std::chrono::seconds longest_silence{0};
+  std::uint64_t max_response_bytes = kMaxResponseBytes;
 };
 
 struct HttpResponse {
   int status = 0;
-  std::string body;  // at most kMaxResponseBytes
+  std::string body;
+  std::vector<HttpHeader> headers;  // their names in lower case
 
   bool is_success() const { return status >= 200 && status < 300; }
-};
 
-// A longer response is an error: no service that smdebug calls sends one.
-inline constexpr std::size_t kMaxResponseBytes = 4 << 20;
+  // Returns the value of the first header of this name, which is in lower case;
+  // empty if there is none.
+  std::string_view header(std::string_view name) const;
+};
 
 class HttpClient {
  public:
@@ -64,6 +75,10 @@ struct UrlParts {
 
 // Fails with `invalid_argument`.
 Result<UrlParts> split_url(const std::string& url);
+
+// Returns the seconds since the Unix epoch of a date in a header, such as "Wed,
+// 21 Oct 2015 07:28:00 GMT"; nothing for other text.
+std::optional<double> parse_http_date(std::string_view text);
 
 // Returns the part of a URL that may be logged: "https://hooks.example.com/…".
 std::string shown_url(const std::string& url);

@@ -1,0 +1,26 @@
+#include "net/backoff.h"
+
+#include <algorithm>
+
+namespace smdebug {
+
+Backoff::Backoff(const RetryPolicy& policy, const Clock& clock)
+    : policy_(policy), clock_(clock), start_(clock.monotonic()) {}
+
+bool Backoff::wait(std::chrono::nanoseconds least) {
+  if (attempts_ >= policy_.attempts) return false;
+  const int doublings = std::min(attempts_ - 1, 20);
+  const std::chrono::nanoseconds longest = std::min<std::chrono::nanoseconds>(
+      policy_.first_wait * (std::int64_t{1} << doublings),
+      policy_.longest_wait);
+  std::uniform_int_distribution<std::int64_t> part(longest.count() / 2,
+                                                   longest.count());
+  const std::chrono::nanoseconds duration =
+      std::max(least, std::chrono::nanoseconds(part(random_)));
+  if (elapsed() + duration > policy_.deadline) return false;
+  clock_.sleep_for(duration);
+  ++attempts_;
+  return true;
+}
+
+}  // namespace smdebug
