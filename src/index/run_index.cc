@@ -1,5 +1,6 @@
 #include "index/run_index.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,6 +19,10 @@ constexpr std::size_t kMaxForeign = 1000;
 // Reads at most this many broken files again at each refresh, the newest ones:
 // only files that are being written can become whole.
 constexpr std::size_t kMaxRetried = 100;
+
+// Index files that are read at once: a store answers that many requests in the
+// time of one.
+constexpr std::size_t kFilesAtOnce = 64;
 
 // Returns the reason why an index file with the key of `name` is not its own.
 // Empty if it is, and for a file that names no event file of the usual form.
@@ -108,6 +113,7 @@ void RunIndex::add_folders_of(std::string_view key) {
 
 Status RunIndex::list(std::string_view prefix, std::string_view after) {
   SMD_TRY(const std::vector<ObjectEntry> listed, storage_->list(prefix, after));
+  std::vector<std::pair<std::string, StepFileName>> wanted;
   std::string_view folder;
   for (const ObjectEntry& object : listed) {
     const std::string_view key = object.key;
@@ -123,10 +129,15 @@ Status RunIndex::list(std::string_view prefix, std::string_view after) {
                                 : as_folder.error().message);
     } else if (!name) {
       leave_out(object.key, "its name is not that of an index file");
-    } else if (is_wanted(*name) && !broken_.contains(object.key)) {
-      read_file(object.key, *name);
+    } else if (!is_wanted(*name) || broken_.contains(object.key)) {
+      continue;
+    } else if (object.bytes > kMaxIndexFileBytes) {
+      read_file(object.key, *name);  // fails without reading it
+    } else {
+      wanted.emplace_back(object.key, *name);
     }
   }
+  read_files(wanted);
   return {};
 }
 
@@ -153,8 +164,28 @@ Result<IndexFile> RunIndex::parse(const Result<Bytes>& bytes,
   return content;
 }
 
+void RunIndex::read_files(
+    std::span<const std::pair<std::string, StepFileName>> files) {
+  while (!files.empty()) {
+    const auto some = files.first(std::min(kFilesAtOnce, files.size()));
+    std::vector<ObjectRange> ranges;
+    for (const auto& [key, name] : some) ranges.push_back({key, {}});
+    const std::vector<Result<Bytes>> read = storage_->read_each(ranges);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      // Two folders may have files of one name.
+      if (table_.has_file(some[i].second)) continue;
+      take_file(some[i].first, some[i].second, read[i]);
+    }
+    files = files.subspan(some.size());
+  }
+}
+
 void RunIndex::read_file(const std::string& key, const StepFileName& name) {
-  const Result<Bytes> bytes = get_object(*storage_, key, kMaxIndexFileBytes);
+  take_file(key, name, get_object(*storage_, key, kMaxIndexFileBytes));
+}
+
+void RunIndex::take_file(const std::string& key, const StepFileName& name,
+                         const Result<Bytes>& bytes) {
   if (is_removed(bytes)) {
     broken_.erase(key);
     return;
@@ -201,19 +232,30 @@ void RunIndex::retry_broken_files() {
 
 void RunIndex::load_statistics() {
   with_statistics_ = true;
-  for (const FileId file : std::exchange(without_statistics_, {})) {
-    const std::string key = key_of(file);
-    const IndexedFile& row = table_.file(file);
-    const Result<Bytes> bytes = get_object(*storage_, key, kMaxIndexFileBytes);
-    if (is_removed(bytes)) continue;
-    const Result<IndexFile> content =
-        parse(bytes, {row.step, table_.worker_name(row.worker)},
-              IndexParts::everything);
-    if (!content) {
-      left_out_.push_back({key, "statistics: " + content.error().message});
-      continue;
+  const std::vector<FileId> files = std::exchange(without_statistics_, {});
+  for (std::size_t first = 0; first < files.size(); first += kFilesAtOnce) {
+    const auto some = std::span(files).subspan(
+        first, std::min(kFilesAtOnce, files.size() - first));
+    std::vector<ObjectRange> ranges;
+    for (const FileId file : some) ranges.push_back({key_of(file), {}});
+    const std::vector<Result<Bytes>> read = storage_->read_each(ranges);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      add_statistics(some[i], ranges[i].key, read[i]);
     }
+  }
+}
+
+void RunIndex::add_statistics(FileId file, const std::string& key,
+                              const Result<Bytes>& bytes) {
+  if (is_removed(bytes)) return;
+  const IndexedFile& row = table_.file(file);
+  const Result<IndexFile> content =
+      parse(bytes, {row.step, table_.worker_name(row.worker)},
+            IndexParts::everything);
+  if (content) {
     table_.add_statistics(file, *content);
+  } else {
+    left_out_.push_back({key, "statistics: " + content.error().message});
   }
 }
 

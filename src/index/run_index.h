@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "smdebug/base/result.h"
@@ -74,7 +75,12 @@ class RunIndex {
   static Result<IndexFile> parse(const Result<Bytes>& bytes,
                                  const StepFileName& name, IndexParts parts);
   void read_file(const std::string& key, const StepFileName& name);
+  void read_files(std::span<const std::pair<std::string, StepFileName>> files);
+  void take_file(const std::string& key, const StepFileName& name,
+                 const Result<Bytes>& bytes);
   void retry_broken_files();
+  void add_statistics(FileId file, const std::string& key,
+                      const Result<Bytes>& bytes);
 
   std::shared_ptr<const Storage> storage_;
   std::optional<Step> first_step_, end_step_;
