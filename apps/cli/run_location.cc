@@ -23,6 +23,8 @@ namespace {
 
 // The limit of calls after the training, for which its user would wait.
 constexpr std::chrono::seconds kShortLimit(5);
+// Written and removed before a training, to find out whether that is possible.
+constexpr std::string_view kProbeKey = "smdebug-probe";
 
 // "20261121-030724", in UTC.
 std::string time_stamp(double wall_seconds) {
@@ -80,6 +82,22 @@ Error taken(const std::string& location, bool is_held, const Clock& clock) {
                 "choose another folder";
   }
   return {Error::Code::invalid_argument, "--out: '" + location + why};
+}
+
+// A prefix of a bucket, in which nothing is yet. No training starts if nothing
+// can be written there.
+Result<RunLocation> location_in_store(const std::string& location,
+                                      const Clock& clock) {
+  auto storage = open_bounded_storage(location, WaitLimit::from_environment());
+  if (!storage) {
+    return Error{Error::Code::invalid_argument,
+                 "--out: " + storage.error().message};
+  }
+  SMD_TRY(const bool is_taken, holds_run(location));
+  if (is_taken) return taken(location, false, clock);
+  SMD_CHECK_OK(put_object(**storage, kProbeKey, std::string_view()));
+  SMD_CHECK_OK((*storage)->remove(kProbeKey));
+  return RunLocation{(*storage)->uri(), nullptr};
 }
 
 // No training starts if its folder cannot be written.
@@ -171,12 +189,7 @@ bool HeldFolder::take(const std::string& path) {
 Result<RunLocation> create_run_location(const RunCommand& command,
                                         const Clock& clock) {
   const bool chosen = !command.out.empty();
-  if (has_scheme(command.out)) {
-    return Error{Error::Code::invalid_argument,
-                 "--out: '" + command.out +
-                     "' is not a path: runs can be written only to folders of "
-                     "this machine; copy the run when the training has ended"};
-  }
+  if (has_scheme(command.out)) return location_in_store(command.out, clock);
   std::error_code failure;
   const auto path = std::filesystem::absolute(
       chosen ? command.out
@@ -214,6 +227,7 @@ bool responds(const std::string& location) {
 }
 
 void remove_if_empty(const std::string& location) {
+  if (has_scheme(location)) return;  // a store has no folders
   (void)call_bounded("remove the folder", location, {kShortLimit, nullptr},
                      [location] {
                        std::error_code ignored;

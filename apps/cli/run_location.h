@@ -44,12 +44,13 @@ class HeldFolder {
 };
 
 struct RunLocation {
-  std::string path;  // absolute
-  std::shared_ptr<HeldFolder> held;
+  std::string path;                  // absolute, or the address of a store
+  std::shared_ptr<HeldFolder> held;  // null in a store, which has no such locks
 };
 
 // Creates the folder: the one that the user gave, or
-// "smdebug-runs/<script>-<time>" below the working directory. Fails with
+// "smdebug-runs/<script>-<time>" below the working directory. Writes and
+// removes an object if the user gave the address of a store. Fails with
 // `invalid_argument` if it already contains files or another `smdebug run`
 // holds it, with `io`, and with `unavailable` if the storage does not respond.
 Result<RunLocation> create_run_location(const RunCommand& command,

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "smdebug/store/open_storage.h"
+
 #include "cli_testing.h"
 #include "tests/support/as_nobody_testing.h"
 #include "tests/support/fake_clock_testing.h"
@@ -149,14 +151,30 @@ TEST(RunLocation, NamesTheOptionIfItsFolderCannotBeCreated) {
                     HasSubstr("; choose another folder with --out")));
 }
 
-TEST(RunLocation, IsNoUrl) {
+TEST(RunLocation, MayBeInAStoreThatIsEmpty) {
   RunCommand command;
   command.trainer = {"x"};
-  command.out = "s3://bucket/run";
+  command.out = "memory://run-location-test";
+  const auto location = create_run_location(command, FakeClock(kNow));
+  ASSERT_TRUE(location.ok()) << location.error().message;
+  EXPECT_EQ(location->path, command.out);
+  const auto storage = *open_storage(command.out);
+  EXPECT_THAT(*storage->list(""), testing::IsEmpty());
+  ASSERT_TRUE(put_object(*storage, "run.json", "{}"));
+  const auto again = create_run_location(command, FakeClock(kNow));
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, Error::Code::invalid_argument);
+  EXPECT_THAT(again.error().message, HasSubstr("already contains"));
+}
+
+TEST(RunLocation, IsNotInAStoreThatSmdebugDoesNotKnow) {
+  RunCommand command;
+  command.trainer = {"x"};
+  command.out = "abfs://container/run";
   const auto location = create_run_location(command, FakeClock(kNow));
   ASSERT_FALSE(location.ok());
   EXPECT_EQ(location.error().code, Error::Code::invalid_argument);
-  EXPECT_THAT(location.error().message, HasSubstr("'s3://bucket/run'"));
+  EXPECT_THAT(location.error().message, HasSubstr("'abfs://container/run'"));
 }
 
 TEST(RunLocation, OfAPrivateRunCanBeEnteredByItsOwnerAlone) {

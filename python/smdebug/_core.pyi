@@ -1938,6 +1938,11 @@ class Tensor:
         Returns the statistics of the elements as a dict: those of the index, or computed from the elements.
         """
 
+def has_end_marker(location: str) -> bool:
+    """
+    Returns whether the run at a path or URL has its end marker. Raises SMDebugError if that cannot be found out.
+    """
+
 class Attempt:
     """A start of the training in the folder of a run."""
 

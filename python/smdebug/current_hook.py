@@ -173,19 +173,21 @@ def open_hooks() -> list[BaseHook]:
 
 
 def before_refresh(location: str | os.PathLike[str]) -> Callable[[], None] | None:
-    """A function that flushes the hooks of this process that write to `location`; None if the
-    location is not a local folder."""
+    """A function that flushes the hooks of this process that write to `location`, a path or an
+    address; None for an address of this process's memory."""
 
-    def same(out_dir: str) -> bool:
-        return os.path.realpath(os.path.expanduser(out_dir)) == path
+    def place(path: str) -> str:
+        if "://" in path:
+            return path.rstrip("/")
+        return os.path.realpath(os.path.expanduser(path))
 
-    if "://" in str(location):
+    if str(location).startswith("memory://"):
         return None
-    path = os.path.realpath(os.path.expanduser(str(location)))
+    wanted = place(str(location))
 
     def drain() -> None:
         for hook in open_hooks():
-            if same(hook.out_dir):
+            if place(hook.out_dir) == wanted:
                 hook.flush()
 
     return drain

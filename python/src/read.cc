@@ -23,6 +23,7 @@
 #include "smdebug/base/escape.h"
 #include "smdebug/base/try.h"
 #include "smdebug/core/dtype.h"
+#include "smdebug/read/run_folder.h"
 #include "smdebug/read/trial.h"
 
 #include "bindings.h"
@@ -358,6 +359,9 @@ void bind_read(nb::module_& m) {
       .value("AVAILABLE", StepState::available)
       .value("NOT_YET_AVAILABLE", StepState::not_yet_available);
   bind_tensor(m);
+  m.def("has_end_marker", &has_end_marker, "location"_a,
+        "Returns whether the run at a path or URL has its end marker. Raises "
+        "SMDebugError if that cannot be found out.");
 
   nb::class_<Attempt>(m, "Attempt",
                       "A start of the training in the folder of a run.")

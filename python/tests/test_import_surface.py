@@ -201,14 +201,6 @@ def test_str2bool_reads_the_arguments_of_training_scripts(capsys):
     assert "invalid str2bool value: 'perhaps'" in capsys.readouterr().err
 
 
-def test_the_end_of_a_run_in_s3_cannot_be_looked_for():
-    from smdebug.core.access_layer import check_dir_exists, has_training_ended
-
-    for function in (has_training_ended, check_dir_exists):
-        with pytest.raises(NotImplementedError, match="'s3://bucket/run'.*copy the run"):
-            function("s3://bucket/run")
-
-
 def test_modules_of_the_original_s_core_only_name_what_lives_elsewhere():
     folder = pathlib.Path(smdebug.__file__).parent / "core"
     modules = list(folder.rglob("*.py"))

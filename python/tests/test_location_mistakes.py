@@ -49,8 +49,8 @@ def test_a_folder_that_is_a_file_is_reported_once_and_the_training_goes_on(tmp_p
 
 
 def test_a_location_that_is_no_folder_is_refused_with_the_name_of_the_argument():
-    with pytest.raises(NotImplementedError, match=r"^out_dir: cannot open 's3://bucket/run': "):
-        smd.Hook("s3://bucket/run")
+    with pytest.raises(NotImplementedError, match=r"^out_dir: cannot open 'abfs://bucket/run': "):
+        smd.Hook("abfs://bucket/run")
 
 
 def test_a_folder_in_which_nobody_can_create_a_file_is_reported_when_the_hook_is_made(capfd):

@@ -73,18 +73,6 @@ def test_a_kept_value_does_not_need_its_file_again(open_run):
         bias.value(last)
 
 
-@pytest.mark.parametrize(
-    "open_it",
-    [
-        lambda: create_trial("s3://bucket/a/run"),
-        lambda: S3Trial("name", "bucket", "a/run", None, False, True, False),
-    ],
-)
-def test_a_run_in_s3_is_refused_with_its_address(open_it):
-    with pytest.raises(SMDebugNotImplementedError, match="'s3://bucket/a/run'.*cannot be read yet"):
-        open_it()
-
-
 def test_a_trial_that_cannot_be_asked_for_says_so(tmp_path):
     with pytest.raises(SMDebugNotImplementedError, match="profiler"):
         create_trial(tmp_path, profiler=True)

@@ -1,6 +1,7 @@
 #include "smdebug/base/parallel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -32,6 +33,22 @@ void parallel_for(std::size_t n, std::size_t least,
     work(boundary(started), n);
   }
   work(0, boundary(1));
+}
+
+void concurrent_for(std::size_t n, std::size_t most,
+                    const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  const auto take_turns = [&] {
+    for (std::size_t i = next++; i < n; i = next++) work(i);
+  };
+  const std::size_t threads = std::min(n, std::max<std::size_t>(most, 1));
+  std::vector<std::jthread> others;
+  try {
+    while (others.size() + 1 < threads) others.emplace_back(take_turns);
+  } catch (const std::system_error&) {
+    // No further thread can be created: those that there are do all the work.
+  }
+  take_turns();
 }
 
 }  // namespace smdebug

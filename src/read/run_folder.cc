@@ -47,6 +47,12 @@ std::string recorded_error(const std::string& location) {
   return progress ? progress->error : "";
 }
 
+Result<bool> has_end_marker(std::string_view location) {
+  SMD_TRY(const auto storage,
+          open_bounded_storage(location, WaitLimit::from_environment()));
+  return storage->exists(kEndMarkerKey);
+}
+
 bool has_end(RunState state) {
   return state == RunState::ended || state == RunState::failed;
 }

@@ -11,6 +11,8 @@
 #include "smdebug/store/open_storage.h"
 #include "smdebug/store/storage.h"
 
+#include "net/s3_client.h"
+
 namespace smdebug {
 
 // Stores objects as files below a folder: `root` is its absolute path, `uri`
@@ -26,6 +28,12 @@ std::shared_ptr<Storage> make_local_storage(
 // Stores objects in memory. They are freed with the last pointer to the
 // storage. For tests and temporary runs.
 std::shared_ptr<Storage> make_memory_storage(std::string uri);
+
+// Stores objects below a prefix of a bucket. `http` and `clock` live at least
+// as long as the storage.
+std::shared_ptr<Storage> make_s3_storage(
+    S3Location location, S3Endpoint endpoint, FindCredentials find,
+    const HttpClient& http, const Clock& clock, RetryPolicy retries = {});
 
 // The suffix of an object that is being written.
 inline constexpr std::string_view kUnfinishedSuffix = ".tmp";

@@ -14,6 +14,8 @@
 #include "smdebug/base/try.h"
 
 #include "base/environment.h"
+#include "net/aws_service.h"
+#include "net/http.h"
 #include "store/backends.h"
 
 namespace smdebug {
@@ -107,11 +109,19 @@ Result<std::shared_ptr<Storage>> open_storage(std::string_view location,
   if (location.starts_with(kMemoryScheme)) {
     return named_memory_storage(location);
   }
+  SMD_TRY(auto s3, parse_s3_location(location));
+  if (s3) {
+    const S3Endpoint endpoint = s3_endpoint(*s3);
+    return make_s3_storage(*std::move(s3), endpoint,
+                           [] { return find_aws_credentials(http_client()); },
+                           http_client(), system_clock());
+  }
   if (const auto scheme = scheme_of(location)) {
     return Error{Error::Code::unsupported,
                  fmt::format("cannot open '{}': smdebug reads and writes "
-                             "folders, not '{}://'; use the path of a folder, "
-                             "and copy the run with the tools of that storage",
+                             "folders, 's3://' and 'gs://', not '{}://'; use "
+                             "the path of a folder, and copy the run with the "
+                             "tools of that storage",
                              location, *scheme)};
   }
   SMD_TRY(std::string path, expand_home(location));

@@ -25,11 +25,20 @@ TEST(OpenStorage, TakesAPathAndCreatesNothing) {
   EXPECT_TRUE(std::filesystem::exists(path + "/c"));
 }
 
-TEST(OpenStorage, SaysWhatToDoAboutARunInTheCloud) {
-  EXPECT_THAT(open_storage("s3://bucket/run").error().message,
-              HasSubstr("reads and writes folders, not 's3://'; use the path "
-                        "of a folder, and copy the run with the tools of that "
-                        "storage"));
+TEST(OpenStorage, OpensAPrefixOfABucketWithoutARequest) {
+  for (const char* const location : {"s3://bucket/run", "gs://bucket/a/run"}) {
+    const auto storage = open_storage(location);
+    ASSERT_TRUE(storage) << storage.error().message;
+    EXPECT_EQ((*storage)->uri(), location);
+  }
+  EXPECT_EQ((*open_storage("s3://bucket/run//"))->uri(), "s3://bucket/run");
+}
+
+TEST(OpenStorage, SaysWhatToDoAboutARunOfAnotherStore) {
+  EXPECT_THAT(open_storage("abfs://container@account/run").error().message,
+              HasSubstr("folders, 's3://' and 'gs://', not 'abfs://'; use the "
+                        "path of a folder, and copy the run with the tools of "
+                        "that storage"));
 }
 
 TEST(CheckWritable, TakesAFolderThatIsThereOrCanBeCreated) {
@@ -112,11 +121,12 @@ TEST(OpenStorage, KeepsOneMemoryStorePerName) {
 }
 
 TEST(OpenStorage, RefusesWhatItCannotOpen) {
-  const auto bucket = open_storage("s3://bucket/run");
-  ASSERT_FALSE(bucket);
-  EXPECT_EQ(bucket.error().code, Error::Code::unsupported);
-  EXPECT_THAT(bucket.error().message, HasSubstr("s3://bucket/run"));
-  for (const std::string& location : {std::string(), std::string("a\0b", 3)}) {
+  const auto container = open_storage("az://container/run");
+  ASSERT_FALSE(container);
+  EXPECT_EQ(container.error().code, Error::Code::unsupported);
+  EXPECT_THAT(container.error().message, HasSubstr("az://container/run"));
+  for (const std::string& location :
+       {std::string(), std::string("a\0b", 3), std::string("s3://")}) {
     const auto storage = open_storage(location);
     ASSERT_FALSE(storage);
     EXPECT_EQ(storage.error().code, Error::Code::invalid_argument);

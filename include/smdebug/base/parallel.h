@@ -1,6 +1,6 @@
 #pragma once
 
-// Spreads independent work over the cores. The work must not throw and must not
+// Spreads independent work over threads. The work must not throw and must not
 // touch data that another call writes.
 
 #include <cstddef>
@@ -13,5 +13,11 @@ namespace [[gnu::visibility("default")]] smdebug {
 /// For a small n, or on one core, it is one call on this thread.
 void parallel_for(std::size_t n, std::size_t least,
                   const std::function<void(std::size_t, std::size_t)>& work);
+
+/// Calls `work(i)` for each i in [0, n), up to `most` at once; returns when all
+/// calls have returned. For work that waits, as for a server: it is spread over
+/// more threads than there are cores.
+void concurrent_for(std::size_t n, std::size_t most,
+                    const std::function<void(std::size_t)>& work);
 
 }  // namespace smdebug

@@ -28,6 +28,11 @@ enum class RunState { running, ended, failed, killed, unknown };
 /// `location`; empty if it has none or cannot be read.
 std::string recorded_error(const std::string& location);
 
+/// Returns whether the run at `location`, a path or URI, has an end marker: its
+/// training ended. False if there is no run. Fails as `open_storage` and
+/// `Storage::exists`.
+Result<bool> has_end_marker(std::string_view location);
+
 /// Returns whether the run has an end: its training ended, or an exception
 /// ended it.
 bool has_end(RunState state);

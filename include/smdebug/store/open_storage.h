@@ -11,9 +11,10 @@
 namespace [[gnu::visibility("default")]] smdebug {
 
 /// Opens the storage at `location`: "/runs/a", "~/runs/a", "runs/a",
-/// "memory://name" (one store per name and process, for tests). Nothing is
-/// created. Fails with `unsupported` for other schemes and `invalid_argument`
-/// for an empty location.
+/// "s3://bucket/prefix", "gs://bucket/prefix", "memory://name" (one store per
+/// name and process, for tests). Nothing is created, and no server is asked.
+/// Fails with `unsupported` for other schemes and `invalid_argument` for an
+/// empty location and for one that names no bucket.
 ///
 /// `owner_only` creates files with mode 0600 and folders with 0700. So does a
 /// storage whose folder only its owner can enter: whatever writes into a

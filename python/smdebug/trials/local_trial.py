@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from smdebug.exceptions import SMDebugNotImplementedError, SMDebugRuntimeError
-from smdebug.trials.s3_trial import is_s3
+from smdebug import _core
+from smdebug.exceptions import SMDebugRuntimeError
 from smdebug.trials.trial import Trial
 
 __all__ = ["LocalTrial", "check_dir_exists", "has_training_ended"]
-
-END_MARKER = "training_job_end.ts"
-
 
 class LocalTrial(Trial):
     """A run on this machine, with the arguments of the original.
@@ -35,19 +32,14 @@ class LocalTrial(Trial):
 
 
 def has_training_ended(trial_prefix: str) -> bool:
-    """Whether the run at `trial_prefix`, its path, has its end marker. Raises
-    SMDebugNotImplementedError for an address in S3."""
-    if is_s3(trial_prefix)[0]:
-        raise SMDebugNotImplementedError(
-            f"cannot look for the end marker of '{trial_prefix}': runs in S3 cannot be read yet; "
-            "copy the run to this machine and pass the path of the copy"
-        )
-    return os.path.exists(os.path.join(os.path.expanduser(trial_prefix), END_MARKER))
+    """Whether the run at `trial_prefix`, a path or an address such as "s3://bucket/run", has its
+    end marker. Raises SMDebugError if its store does not tell."""
+    return _core.has_end_marker(os.fspath(trial_prefix))
 
 
 def check_dir_exists(path: str) -> None:
-    """Raises SMDebugRuntimeError if `path` holds a finished run, because a new run must not be
-    written into it, and SMDebugNotImplementedError for an address in S3."""
+    """Raises SMDebugRuntimeError if `path`, which may be an address such as "s3://bucket/run",
+    holds a finished run, because a new run must not be written into it."""
     if has_training_ended(path):
         raise SMDebugRuntimeError(
             f"'{path}' holds a finished run; remove it, or choose another path"

@@ -1,19 +1,18 @@
-"""`S3Trial`: a run in an S3 bucket, which smdebug cannot read yet, and `is_s3`."""
+"""`S3Trial`: a run in an S3 bucket, and `is_s3`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from smdebug.exceptions import SMDebugNotImplementedError
 from smdebug.trials.trial import Trial
 
 __all__ = ["S3Trial", "is_s3"]
 
 
 class S3Trial(Trial):
-    """A run in an S3 bucket, with the arguments of the original. Raises
-    SMDebugNotImplementedError."""
+    """A run below `prefix_name` in the bucket `bucket_name`, with the arguments of the original.
+    `create_trial` documents the others, docs/storage.md credentials and servers."""
 
     def __init__(
         self,
@@ -26,10 +25,8 @@ class S3Trial(Trial):
         cache: bool = False,
         timeout: float | None = None,
     ) -> None:
-        raise SMDebugNotImplementedError(
-            f"cannot open 's3://{bucket_name}/{prefix_name}': runs in S3 cannot be read yet; copy "
-            "the run to this machine and open the copy"
-        )
+        path = f"s3://{bucket_name}/{prefix_name}"
+        super().__init__(name, range_steps, cache=cache, path=path, timeout=timeout)
 
 
 def is_s3(path: str) -> tuple[bool, str | None, str | None]:

@@ -34,7 +34,8 @@ def create_trial(
     timeout: float | None = None,
     parallel: bool = True,
 ) -> Trial:
-    """Opens the run at `path` (also called `out_dir`), in which `~` is the home folder.
+    """Opens the run at `path` (also called `out_dir`), in which `~` is the home folder. It may be
+    in an object store, such as "s3://bucket/run" (docs/storage.md).
 
     Waits until every worker of the run has written its collections file: at most `timeout`
     seconds, or forever if that is None, with a reminder in the log after two seconds and every ten
@@ -53,8 +54,9 @@ def create_trial(
     Raises SMDebugError with the code "not_found" if no run appears in time, MissingCollectionFiles
     for a run that ended before every worker wrote its collections file, SMDebugTypeError for a path
     of another type and for text as `range_steps`, SMDebugValueError for an invalid range of steps
-    (also an AssertionError, which the original raises), and SMDebugNotImplementedError for
-    `profiler=True` and for addresses in S3, which cannot be read yet.
+    (also an AssertionError, which the original raises), SMDebugError with the code "io" or
+    "unavailable" if a store refuses or does not answer, and SMDebugNotImplementedError for
+    `profiler=True` and for other stores.
     """
     path = path if path is not None else out_dir
     if path is None:

@@ -9,7 +9,7 @@ import keras
 from smdebug.tensorflow.keras.model_parts import is_made_of_layers, is_of_keras
 
 _WITH_KERNEL = ("Dense", "Conv1D", "Conv2D", "Conv3D")
-# What a layer with a kernel can do as well, or what acts on each sample alike.
+# Layers that one with a kernel can replace, or that act on each sample alike.
 _LINEAR = frozenset(
     "InputLayer Flatten Reshape Permute RepeatVector Dropout SpatialDropout1D SpatialDropout2D "
     "SpatialDropout3D ZeroPadding1D ZeroPadding2D ZeroPadding3D AveragePooling1D AveragePooling2D "

@@ -1,0 +1,218 @@
+"""Runs in object stores, on real servers that speak the protocol of S3."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+import threading
+import uuid
+
+import boto3
+import botocore.config
+import numpy as np
+import pytest
+import torch
+from recorded_runs import contents, frame, statistics
+
+import smdebug.pytorch as smd
+from conftest import Net, train
+from smdebug.exceptions import SMDebugError
+from smdebug.trials import S3Trial, create_trial
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests/golden"
+STORE_TEST = ROOT / "build/asan/src/store/smdebug_store_test"
+
+
+class Store:
+    """A bucket of a server, seen by another client."""
+
+    def __init__(self, endpoint):
+        self.endpoint = endpoint
+        self.bucket = f"runs-{uuid.uuid4()}"
+        self.client = boto3.client(
+            "s3", config=botocore.config.Config(retries={"total_max_attempts": 1})
+        )
+        self.client.create_bucket(
+            Bucket=self.bucket,
+            CreateBucketConfiguration={"LocationConstraint": os.environ["AWS_REGION"]},
+        )
+
+    def uri(self, prefix):
+        return f"s3://{self.bucket}/{prefix}"
+
+    def upload(self, folder, prefix):
+        for path in sorted(pathlib.Path(folder).rglob("*")):
+            if path.is_file():
+                key = f"{prefix}/{path.relative_to(folder)}"
+                self.client.put_object(Bucket=self.bucket, Key=key, Body=path.read_bytes())
+
+    def objects(self, prefix):
+        """Key below the prefix -> bytes."""
+        pages = self.client.get_paginator("list_objects_v2").paginate(
+            Bucket=self.bucket, Prefix=f"{prefix}/"
+        )
+        keys = [each["Key"] for page in pages for each in page.get("Contents", ())]
+        return {
+            key.removeprefix(f"{prefix}/"): self.client.get_object(Bucket=self.bucket, Key=key)[
+                "Body"
+            ].read()
+            for key in keys
+        }
+
+
+@pytest.fixture(scope="module")
+def server():
+    """In a process of its own, as a server is."""
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        for line in process.stderr:
+            if found := re.search(r"Running on (http://\S+)", line):
+                break
+        # It logs each request, and waits if nobody reads that.
+        threading.Thread(target=process.stderr.read, daemon=True).start()
+        yield found[1]
+        process.terminate()
+
+
+@pytest.fixture
+def store(server, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    return Store(server)
+
+
+def command_line(*arguments):
+    command = [sys.executable, "-m", "smdebug", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def files(folder):
+    """Path below the folder -> bytes."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in pathlib.Path(folder).rglob("*")
+        if path.is_file()
+    }
+
+
+def test_the_storage_keeps_its_contract(store):
+    if not STORE_TEST.exists():
+        pytest.skip("the unit tests are not built: tools/test asan")
+    done = subprocess.run(
+        [STORE_TEST, "--gtest_filter=Server/*", "--gtest_brief=1"],
+        env={**os.environ, "SMDEBUG_TEST_STORE": store.uri("suite")},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[  PASSED  ] 21 tests" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["pytorch_modes", "keras_fit", "workers_two"])
+def test_a_run_of_the_original_is_read_as_from_a_disk(store, name):
+    run = GOLDEN / name / "run"
+    store.upload(run, f"jobs/{name}")
+    on_disk, in_store = create_trial(run), create_trial(store.uri(f"jobs/{name}"))
+    assert isinstance(in_store, S3Trial) and in_store.path == store.uri(f"jobs/{name}")
+    assert frame(in_store) == frame(on_disk)
+    assert contents(in_store) == contents(on_disk)
+    assert statistics(in_store) == statistics(on_disk)
+
+
+def test_a_hook_writes_what_it_writes_to_a_disk(store, tmp_path):
+    for out_dir in (tmp_path / "run", store.uri("run")):
+        torch.manual_seed(7)
+        model = Net()
+        options = {"save_all": True, "save_config": smd.SaveConfig(save_interval=2)}
+        with smd.Hook(out_dir, **options) as hook:
+            hook.register_module(model)
+            train(model, 5)
+    written = store.objects("run")
+    assert written.keys() == files(tmp_path / "run").keys()
+    on_disk, in_store = create_trial(tmp_path / "run"), create_trial(store.uri("run"))
+    assert frame(in_store) == frame(on_disk)
+    assert contents(in_store) == contents(on_disk)
+    assert in_store.loaded_all_steps
+
+
+def test_a_large_tensor_is_written_and_read_in_parts(store):
+    values = np.random.default_rng(0).normal(size=6_000_000).astype(np.float32)
+    with smd.Hook(store.uri("run"), save_config=smd.SaveConfig(save_interval=1)) as hook:
+        hook.set_mode(smd.modes.TRAIN)
+        hook.save_tensor("large", values)
+    trial = create_trial(store.uri("run"))
+    assert (trial.tensor("large").value(0) == values).all()
+    assert "Uploads" not in store.client.list_multipart_uploads(Bucket=store.bucket)
+
+
+def test_a_run_that_does_not_exist_is_told(store):
+    with pytest.raises(SMDebugError, match="no run at .*/nothing': it holds no files of a run"):
+        create_trial(store.uri("nothing"), timeout=0)
+    with pytest.raises(SMDebugError, match="NoSuchBucket.*smdebug creates no bucket"):
+        create_trial("s3://no-such-bucket-of-ours/run", timeout=0)
+
+
+SCRIPT = """
+import torch
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+torch.manual_seed(0)
+for step in range(150):
+    inputs = torch.randn(16, 4)
+    loss = torch.nn.functional.mse_loss(model(inputs), inputs.sum(1, keepdim=True))
+    optimizer.zero_grad()
+    loss.backward()
+    # forgotten: optimizer.step()
+print("trained to the end", loss.item())
+"""
+
+
+def test_smdebug_run_records_to_a_store_and_finds_a_bug(store, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(textwrap.dedent(SCRIPT))
+    uri = store.uri("experiments/a")
+    done = command_line("run", "--out", uri, "--", sys.executable, script)
+    assert done.returncode == 3, done.stderr
+    assert "trained to the end" in done.stdout
+    assert "ParametersNotTrained" in done.stderr and uri in done.stderr
+    assert "run.json" in store.objects("experiments/a")
+    shown = command_line("show", uri)
+    assert shown.returncode == 0 and "ParametersNotTrained" in shown.stdout
+    judged = command_line("check", uri, "--rule", "ParametersNotTrained")
+    assert judged.returncode == 3, judged.stderr
+    again = command_line("run", "--out", uri, "--", sys.executable, script)
+    assert again.returncode == 2 and "already contains" in again.stderr
+
+
+def test_no_training_starts_without_its_bucket(store, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text("print('started')")
+    done = command_line(
+        "run", "--out", "s3://no-such-bucket-of-ours/a", "--", sys.executable, script
+    )
+    assert done.returncode == 1
+    assert "NoSuchBucket" in done.stderr and "started" not in done.stdout
+
+
+def test_a_store_that_is_down_does_not_harm_the_training(store, monkeypatch):
+    torch.manual_seed(7)
+    expected = train(Net(), 5)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("SMDEBUG_STORAGE_TIMEOUT", "2")
+    torch.manual_seed(7)
+    model = Net()
+    hook = smd.Hook(store.uri("run"), save_all=True)
+    hook.register_module(model)
+    assert train(model, 5) == expected
+    hook.close()
+    assert hook.status().state == "failed"
+    with pytest.raises(SMDebugError) as raised:
+        create_trial(store.uri("run"), timeout=0)
+    assert raised.value.code == "unavailable"

@@ -1,0 +1,302 @@
+// Stores objects below a prefix of a bucket. Reads of several ranges or objects
+// are requests at once; ranges that are close together are one request.
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "smdebug/base/escape.h"
+#include "smdebug/base/parallel.h"
+#include "smdebug/base/try.h"
+
+#include "net/s3_client.h"
+#include "store/backends.h"
+
+namespace smdebug {
+namespace {
+
+// Requests at once of one call.
+constexpr std::size_t kMostRequests = 64;
+// Bytes between two ranges that are read rather than requested apart: a request
+// takes as long as the transfer of about this many.
+constexpr std::uint64_t kLongestGap = 64 << 10;
+// No single request reads more than this, so that the parts of a long range
+// arrive at once.
+constexpr std::uint64_t kLongestRead = 8 << 20;
+// An object that is longer is uploaded in parts of this size.
+constexpr std::size_t kPartBytes = 8 << 20;
+constexpr std::size_t kMostUploads = 4;
+
+// The objects of one run, with their keys in the bucket.
+struct Place {
+  Place(S3Location at, S3Endpoint endpoint, FindCredentials find,
+        const HttpClient& http, const Clock& clock, RetryPolicy retries)
+      : location(std::move(at)),
+        client(location, std::move(endpoint), std::move(find), http, clock,
+               retries) {}
+
+  std::string key(std::string_view key_in_run) const {
+    return location.prefix.empty()
+               ? std::string(key_in_run)
+               : fmt::format("{}/{}", location.prefix, key_in_run);
+  }
+
+  const S3Location location;
+  const S3Client client;
+};
+
+Bytes owned(std::string text) {
+  const auto owner = std::make_shared<const std::string>(std::move(text));
+  return {owner, std::as_bytes(std::span(*owner)), Bytes::Kind::shared};
+}
+
+// A part of an object that is read in one request, for the ranges with these
+// positions.
+struct Span {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;  // UINT64_MAX: the end of the object
+  std::vector<std::size_t> ranges;
+};
+
+std::uint64_t end_of(const ByteRange& range) {
+  return range.length > UINT64_MAX - range.start ? UINT64_MAX
+                                                 : range.start + range.length;
+}
+
+// The requests that cover the ranges, which need not be sorted.
+std::vector<Span> spans_of(std::span<const ByteRange> ranges) {
+  std::vector<std::size_t> order(ranges.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) {
+    return std::pair(ranges[i].start, end_of(ranges[i]));
+  });
+  std::vector<Span> spans;
+  for (const std::size_t i : order) {
+    const ByteRange& range = ranges[i];
+    if (range.length == 0) continue;
+    const std::uint64_t end = end_of(range);
+    const bool is_near =
+        !spans.empty() &&
+        (range.start <= spans.back().end ||
+         range.start - spans.back().end <= kLongestGap) &&
+        (end <= spans.back().end || end - spans.back().start <= kLongestRead);
+    if (!is_near) spans.push_back({range.start, end, {}});
+    spans.back().end = std::max(spans.back().end, end);
+    spans.back().ranges.push_back(i);
+  }
+  return spans;
+}
+
+class S3Writer final : public ObjectWriter {
+ public:
+  S3Writer(std::shared_ptr<const Place> place, std::string key)
+      : place_(std::move(place)), key_(std::move(key)) {}
+  ~S3Writer() override { abort(); }
+
+  Status append(std::span<const std::span<const std::byte>> parts) override {
+    if (!is_open_) return closed();
+    for (const auto part : parts) {
+      body_.append(reinterpret_cast<const char*>(part.data()), part.size());
+    }
+    while (body_.size() >= (kMostUploads + 1) * kPartBytes) {
+      SMD_CHECK_OK(upload(kMostUploads));
+    }
+    return {};
+  }
+
+  Status commit() override {
+    if (!is_open_) return closed();
+    if (upload_.empty() && body_.size() <= kPartBytes) {
+      is_open_ = false;
+      return place_->client.put(key_, std::move(body_));
+    }
+    SMD_CHECK_OK(upload((body_.size() + kPartBytes - 1) / kPartBytes));
+    SMD_CHECK_OK(place_->client.complete_upload(key_, upload_, tags_));
+    is_open_ = false;
+    upload_.clear();
+    return {};
+  }
+
+  void abort() override {
+    is_open_ = false;
+    body_.clear();
+    // The parts take space until the upload is aborted.
+    if (!upload_.empty()) (void)place_->client.abort_upload(key_, upload_);
+    upload_.clear();
+  }
+
+ private:
+  Error closed() const {
+    return {Error::Code::closed,
+            fmt::format("'{}' was already committed or aborted", key_)};
+  }
+
+  // Uploads the first `count` parts of what is left, at once.
+  Status upload(std::size_t count) {
+    if (upload_.empty()) {
+      SMD_TRY(upload_, place_->client.begin_upload(key_));
+    }
+    const std::size_t first = tags_.size();
+    tags_.resize(first + count);
+    std::vector<Status> done(count);
+    concurrent_for(count, kMostUploads, [&](std::size_t i) {
+      auto tag = place_->client.put_part(
+          key_, upload_, static_cast<int>(first + i + 1),
+          body_.substr(i * kPartBytes, kPartBytes));
+      if (tag) {
+        tags_[first + i] = *std::move(tag);
+      } else {
+        done[i] = std::move(tag).error();
+      }
+    });
+    for (Status& status : done) SMD_CHECK_OK(std::move(status));
+    body_.erase(0, count * kPartBytes);
+    return {};
+  }
+
+  const std::shared_ptr<const Place> place_;
+  const std::string key_;  // in the bucket
+  std::string body_;       // what is not uploaded yet
+  std::string upload_;     // empty: none was begun
+  std::vector<std::string> tags_;
+  bool is_open_ = true;
+};
+
+class S3Storage final : public Storage {
+ public:
+  explicit S3Storage(std::shared_ptr<const Place> place)
+      : place_(std::move(place)), uri_(place_->location.text()) {}
+
+  const std::string& uri() const override { return uri_; }
+
+  Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
+    SMD_CHECK_OK(check_key(key));
+    return std::unique_ptr<ObjectWriter>(
+        std::make_unique<S3Writer>(place_, place_->key(key)));
+  }
+
+  Result<bool> create_exclusive(std::string_view key,
+                                std::span<const std::byte> bytes) override {
+    SMD_CHECK_OK(check_key(key));
+    return place_->client.put_if_free(
+        place_->key(key),
+        std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+
+  Result<std::vector<Bytes>> read(
+      std::string_view key, std::span<const ByteRange> ranges) const override {
+    SMD_CHECK_OK(check_key(key));
+    const std::vector<Span> spans = spans_of(ranges);
+    std::vector<Bytes> parts(ranges.size());
+    std::vector<Status> done(spans.size());
+    concurrent_for(spans.size(), kMostRequests, [&](std::size_t i) {
+      const Span& span = spans[i];
+      auto text = get(
+          key, {span.start,
+                span.end == UINT64_MAX ? UINT64_MAX : span.end - span.start});
+      if (!text) {
+        done[i] = std::move(text).error();
+        return;
+      }
+      const Bytes bytes = owned(*std::move(text));
+      for (const std::size_t position : span.ranges) {
+        const std::uint64_t start = std::min<std::uint64_t>(
+            ranges[position].start - span.start, bytes.size());
+        parts[position] =
+            Bytes(bytes.owner(),
+                  bytes.span().subspan(
+                      start, std::min<std::uint64_t>(ranges[position].length,
+                                                     bytes.size() - start)));
+      }
+    });
+    for (Status& status : done) SMD_CHECK_OK(std::move(status));
+    return parts;
+  }
+
+  Result<Bytes> read_whole(std::string_view key,
+                           std::uint64_t max_bytes) const override {
+    SMD_CHECK_OK(check_key(key));
+    SMD_TRY(std::string text,
+            place_->client.get(place_->key(key), 0, UINT64_MAX, max_bytes));
+    return owned(std::move(text));
+  }
+
+  std::vector<Result<Bytes>> read_each(
+      std::span<const ObjectRange> ranges) const override {
+    std::vector<Result<Bytes>> parts(
+        ranges.size(), Error{Error::Code::internal, "was not read"});
+    concurrent_for(ranges.size(), kMostRequests,
+                   [&](std::size_t i) { parts[i] = read_part(ranges[i]); });
+    return parts;
+  }
+
+  Result<std::vector<ObjectEntry>> list(std::string_view prefix,
+                                        std::string_view after) const override {
+    const std::size_t skipped = place_->key("").size();
+    SMD_TRY(const auto objects,
+            place_->client.list(place_->key(prefix),
+                                after.empty() ? "" : place_->key(after)));
+    std::vector<ObjectEntry> entries;
+    entries.reserve(objects.size());
+    for (const S3Object& object : objects) {
+      if (object.key.size() < skipped) continue;
+      std::string key = object.key.substr(skipped);
+      // Keys that are no names in a run, such as the "folder/" of a browser.
+      if (!check_key(key)) continue;
+      entries.push_back({std::move(key), object.bytes});
+    }
+    return entries;
+  }
+
+  Result<bool> exists(std::string_view key) const override {
+    SMD_CHECK_OK(check_key(key));
+    return place_->client.exists(place_->key(key));
+  }
+
+  Status remove(std::string_view key) override {
+    SMD_CHECK_OK(check_key(key));
+    return place_->client.remove(place_->key(key));
+  }
+
+  Status move(std::string_view from, std::string_view to) override {
+    SMD_CHECK_OK(check_key(from));
+    SMD_CHECK_OK(check_key(to));
+    if (from == to) return {};
+    const Status copied =
+        place_->client.copy(place_->key(from), place_->key(to));
+    if (!copied && copied.error().code == Error::Code::not_found) return {};
+    SMD_CHECK_OK(copied);
+    return place_->client.remove(place_->key(from));
+  }
+
+ private:
+  Result<std::string> get(std::string_view key, const ByteRange& range) const {
+    const std::uint64_t most =
+        std::min<std::uint64_t>(range.length, kMaxObjectBytes);
+    return place_->client.get(place_->key(key), range.start, range.length,
+                              most);
+  }
+
+  Result<Bytes> read_part(const ObjectRange& wanted) const {
+    SMD_CHECK_OK(check_key(wanted.key));
+    SMD_TRY(std::string text, get(wanted.key, wanted.range));
+    return owned(std::move(text));
+  }
+
+  const std::shared_ptr<const Place> place_;
+  const std::string uri_;
+};
+
+}  // namespace
+
+std::shared_ptr<Storage> make_s3_storage(
+    S3Location location, S3Endpoint endpoint, FindCredentials find,
+    const HttpClient& http, const Clock& clock, RetryPolicy retries) {
+  return std::make_shared<S3Storage>(
+      std::make_shared<const Place>(std::move(location), std::move(endpoint),
+                                    std::move(find), http, clock, retries));
+}
+
+}  // namespace smdebug
