@@ -148,7 +148,7 @@ const Advice kLabelsAndInputsAdvice[] = {
     {.when = "tiny inputs",
      .cause = "inputs that were scaled twice, such as images that are divided "
               "by 255 after ToTensor(), which divides them already: the first "
-              "layer hardly tells them apart",
+              "layer hardly distinguishes them",
      .advice = "scale the inputs once, to a mean near 0 and a standard "
                "deviation near 1",
      .severity = Severity::advice},
