@@ -1,7 +1,7 @@
-# With SMDEBUG_PRECOMPILED_HEADERS, which the presets with sanitizers set, the headers of other
-# libraries are parsed once for all sources, and once for all tests: a build that does not optimize
-# spends nearly half of its time in parsing. The sources still include what they use: the presets
-# `release` and `clang` compile them without.
+# With SMDEBUG_PRECOMPILED_HEADERS, which the preset `asan` sets, the headers of other libraries are
+# parsed once for all sources, and once for all tests: a build that does not optimize spends nearly
+# half of its time in parsing. The sources still include what they use: the other presets compile
+# them without.
 
 option(SMDEBUG_PRECOMPILED_HEADERS "Parse the headers of other libraries once" OFF)
 
