@@ -216,9 +216,12 @@ class CurlHttp : public HttpClient {
     curl_easy_setopt(handle, CURLOPT_WRITEDATA, &received);
     curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, receive_header);
     curl_easy_setopt(handle, CURLOPT_HEADERDATA, &received);
-    // A response that is too long by its head is not read at all.
-    curl_easy_setopt(handle, CURLOPT_MAXFILESIZE_LARGE,
-                     static_cast<curl_off_t>(received.most_bytes));
+    // A response that is too long by its head is not read at all. That to HEAD
+    // has the length of an object, and no body.
+    if (request.method != "HEAD") {
+      curl_easy_setopt(handle, CURLOPT_MAXFILESIZE_LARGE,
+                       static_cast<curl_off_t>(received.most_bytes));
+    }
     curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, message);
     set_time_limit(handle, request.timeout);
     if (request.longest_silence.count() > 0) {

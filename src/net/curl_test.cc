@@ -55,6 +55,23 @@ class Listener {
     return request;
   }
 
+  // Answers two requests of one connection.
+  void serve_twice(std::string_view end, std::string_view answer) const {
+    const int connection = ::accept(socket_, nullptr, nullptr);
+    for (int i = 0; i < 2; ++i) {
+      std::string request;
+      char block[1024];
+      while (request.find(end) == std::string::npos) {
+        const auto n = ::read(connection, block, sizeof block);
+        if (n <= 0) break;
+        request.append(block, static_cast<std::size_t>(n));
+      }
+      EXPECT_EQ(::write(connection, answer.data(), answer.size()),
+                static_cast<ssize_t>(answer.size()));
+    }
+    ::close(connection);
+  }
+
   // Writes and writes until the other side hangs up.
   void serve_without_end(std::string_view head) const {
     const int connection = ::accept(socket_, nullptr, nullptr);
@@ -117,6 +134,53 @@ TEST(HttpClient, SaysWhereNobodyListens) {
   request.url = url;
   EXPECT_THAT(http_client().send(request),
               FailsWith(Error::Code::unavailable, HasSubstr(url)));
+}
+
+TEST(HttpClient, ReadsTheHeadOfAnObjectThatIsLongerThanAResponse) {
+  const Listener listener;
+  std::jthread server([&] {
+    (void)listener.serve_once(
+        "\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\nETag: \"x\"\r\n\r\n");
+  });
+  HttpRequest request;
+  request.method = "HEAD";
+  request.url = listener.url();
+  const auto response = http_client().send(request);
+  ASSERT_THAT(response, IsOk());
+  EXPECT_EQ(response->body, "");
+  EXPECT_EQ(response->header("etag"), "\"x\"");
+  EXPECT_EQ(response->header("date"), "");
+}
+
+TEST(HttpClient, FailsForABodyThatIsCutShort) {
+  const Listener listener;
+  std::jthread server([&] {
+    (void)listener.serve_once(
+        "\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart");
+  });
+  HttpRequest request;
+  request.url = listener.url();
+  EXPECT_THAT(http_client().send(request), FailsWith(Error::Code::unavailable));
+}
+
+TEST(HttpClient, SendsTheNextRequestOverTheSameConnection) {
+  const Listener listener;
+  constexpr std::string_view kAnswer =
+      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+  std::jthread server([&] { listener.serve_twice("\r\n\r\n", kAnswer); });
+  HttpRequest request;
+  request.url = listener.url();
+  for (int i = 0; i < 2; ++i) {
+    const auto response = http_client().send(request);
+    ASSERT_THAT(response, IsOk());
+    EXPECT_EQ(response->body, "ok");
+  }
+}
+
+TEST(HttpClient, ReadsTheDateOfAHeader) {
+  EXPECT_EQ(parse_http_date("Wed, 21 Oct 2015 07:28:00 GMT"), 1445412480);
+  EXPECT_EQ(parse_http_date("soon"), std::nullopt);
 }
 
 TEST(HttpClient, FollowsNoRedirection) {

@@ -314,9 +314,9 @@ TEST_F(S3ClientTest, GoesToTheRegionOfTheBucket) {
 TEST_F(S3ClientTest, TakesTheRegionFromARefusedSignature) {
   answer_first(1, {HttpResponse{400,
                                 "<Error><Code>AuthorizationHeaderMalformed"
-                                "</Code><Region>home</Region></Error>"}});
+                                "</Code><Region>local</Region></Error>"}});
   EXPECT_THAT(client_.put("k", "text"), IsOk());
-  EXPECT_THAT(header_of_last("authorization"), HasSubstr("/home/s3/"));
+  EXPECT_THAT(header_of_last("authorization"), HasSubstr("/local/s3/"));
   EXPECT_THAT(server_.requests().back().url, StartsWith("http://127.0.0.1"));
 }
 

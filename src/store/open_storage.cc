@@ -112,9 +112,10 @@ Result<std::shared_ptr<Storage>> open_storage(std::string_view location,
   SMD_TRY(auto s3, parse_s3_location(location));
   if (s3) {
     const S3Endpoint endpoint = s3_endpoint(*s3);
-    return make_s3_storage(*std::move(s3), endpoint,
-                           [] { return find_aws_credentials(http_client()); },
-                           http_client(), system_clock());
+    return make_s3_storage(
+        *std::move(s3), endpoint,
+        [] { return find_aws_credentials(http_client()); }, http_client(),
+        system_clock());
   }
   if (const auto scheme = scheme_of(location)) {
     return Error{Error::Code::unsupported,

@@ -11,6 +11,7 @@ from smdebug.trials.trial import Trial
 
 __all__ = ["LocalTrial", "check_dir_exists", "has_training_ended"]
 
+
 class LocalTrial(Trial):
     """A run on this machine, with the arguments of the original.
 

@@ -49,7 +49,7 @@ class LaunchedHook(Hook):
     """A hook for a script that does not know of it: it closes when its training ends."""
 
     most_predictions: int | None = None  # numbers per round; None: no limit
-    has_watches = False  # whether `use_watches` was called
+    has_watches: bool = False  # whether `use_watches` was called
     _describe: Callable[..., _core.RunFacts] | None = None
 
     def _initialize(self, options: HookOptions) -> None:

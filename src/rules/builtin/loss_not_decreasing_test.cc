@@ -414,8 +414,7 @@ TEST(LossCourse, BlamesAHighRateOfDropout) {
   const auto falls = [](Step step) {
     return 2.23 + 1.5 * std::exp(-double(step) / 40) + 0.01 * jitter(step);
   };
-  const std::string_view kind =
-      "a guess, while dropout drops most units";
+  const std::string_view kind = "a guess, while dropout drops most units";
   const Verdict verdict =
       Course().with("loss", still, 200).of(with_dropout(0.9)).judged();
   EXPECT_EQ(verdict.kind, kind);
