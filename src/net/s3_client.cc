@@ -179,7 +179,7 @@ Status S3Client::put(std::string_view key, std::string body) const {
 }
 
 Result<bool> S3Client::put_if_free(std::string_view key,
-                                   std::string body) const {
+                                   std::string_view body) const {
   Request wanted = request("create", "PUT", key);
   wanted.headers.push_back(location_.scheme == "gs"
                                ? HttpHeader{"x-goog-if-generation-match", "0"}

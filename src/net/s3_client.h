@@ -84,7 +84,7 @@ class S3Client {
 
   // Creates the object unless the key is taken; returns whether it did. Fails
   // with `unsupported` if the server has no conditional requests.
-  Result<bool> put_if_free(std::string_view key, std::string body) const;
+  Result<bool> put_if_free(std::string_view key, std::string_view body) const;
 
   // Succeeds if there is no such object.
   Status remove(std::string_view key) const;

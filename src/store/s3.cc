@@ -182,7 +182,7 @@ class S3Storage final : public Storage {
     SMD_CHECK_OK(check_key(key));
     return place_->client.put_if_free(
         place_->key(key),
-        std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+        {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
 
   Result<std::vector<Bytes>> read(
