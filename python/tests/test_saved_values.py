@@ -134,7 +134,7 @@ SKIPPED = {
     "number that is too large": (lambda: 10**400, "do not fit into float64"),
     "list with one": (lambda: [1, 10**400], "do not fit into float64"),
     "dates": (lambda: np.array(["2020-01-01"], "M8[D]"), "are times"),
-    "date objects": (lambda: [datetime.date(2020, 1, 1)], "'datetime.date'"),
+    "date objects": (lambda: [datetime.date(2020, 1, 1)], "of type 'date'"),
     "structured": (lambda: np.zeros(2, "f4,i4"), "structured array"),
     "objects": (lambda: np.array([None, 1], object), "objects"),
     "array that fails": (lambda: Broken(), "the library failed"),
