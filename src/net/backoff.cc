@@ -2,10 +2,29 @@
 
 #include <algorithm>
 
+#include <unistd.h>
+
 namespace smdebug {
 
+namespace {
+
+// A static libstdc++ reads std::random_device with a function that glibc 2.28,
+// which the wheel is for, does not have.
+unsigned random_seed() {
+  unsigned seed = 0;
+  if (::getentropy(&seed, sizeof seed) != 0) {
+    seed = static_cast<unsigned>(::getpid());
+  }
+  return seed;
+}
+
+}  // namespace
+
 Backoff::Backoff(const RetryPolicy& policy, const Clock& clock)
-    : policy_(policy), clock_(clock), start_(clock.monotonic()) {}
+    : policy_(policy),
+      clock_(clock),
+      start_(clock.monotonic()),
+      random_(random_seed()) {}
 
 bool Backoff::wait(std::chrono::nanoseconds least) {
   if (attempts_ >= policy_.attempts) return false;

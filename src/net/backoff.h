@@ -40,7 +40,7 @@ class Backoff {
   const Clock& clock_;
   std::chrono::nanoseconds start_;
   int attempts_ = 1;
-  std::minstd_rand random_{std::random_device()()};
+  std::minstd_rand random_;
 };
 
 }  // namespace smdebug

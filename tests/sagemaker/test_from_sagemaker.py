@@ -230,12 +230,6 @@ def test_a_mail_without_a_server_is_refused_before_the_training_starts(tmp_path)
     assert not (tmp_path / "judged").exists()
 
 
-@pytest.mark.parametrize("make", [Hook, create_trial])
-def test_a_run_in_s3_is_refused_by_its_url(make):
-    with pytest.raises(SMDebugNotImplementedError, match="s3://bucket/run"):
-        make("s3://bucket/run")
-
-
 # --- the file of a training container
 
 
