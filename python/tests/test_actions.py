@@ -60,6 +60,8 @@ def _settings_of_this_machine_do_not_count(monkeypatch):
     for name in list(os.environ):
         if name.startswith("AWS_") or name.lower().endswith("_proxy") or name == JOB:
             monkeypatch.delenv(name)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, os.devnull)
     monkeypatch.setenv("SMDEBUG_ACTION_TIMEOUT", "1")
 
 
@@ -402,6 +404,23 @@ def test_messages_go_through_the_originals_topic(run, cloud, action, endpoint, a
     assert subject == "SMDebugRule:VanishingGradient fired"
     assert text.startswith(subject + ". ")
     assert values[attribute]["Value"] == endpoint
+
+
+def test_a_message_is_sent_with_the_role_of_a_profile(run, cloud, monkeypatch, tmp_path):
+    config = tmp_path / "config"
+    config.write_text(
+        "[profile role]\nregion = us-west-2\nrole_arn = arn:aws:iam::111122223333:role/sender\n"
+        "source_profile = keys\n"
+        "[profile keys]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = secret\n"
+    )
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.setenv("AWS_PROFILE", "role")
+    (done,) = check(run, "email=ann@example.com")
+    assert done["status"] == "done", done["message"]
+    # moto puts what a role creates into the account of the role.
+    assert "arn:aws:sns:us-west-2:111122223333:SMDebugRules" in done["message"]
 
 
 def test_a_request_to_the_cloud_is_signed_as_boto_signs_it(run, monkeypatch):

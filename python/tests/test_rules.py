@@ -1,5 +1,6 @@
 """Rules written in Python: over a run, and under the command line."""
 
+import os
 import subprocess
 import sys
 
@@ -258,8 +259,10 @@ def test_an_action_string_that_is_not_json_raises(run):
 
 
 def test_a_rule_that_fires_says_which_actions_failed(run, logged, monkeypatch):
-    for name in ("AWS_ACCESS_KEY_ID", "SMDEBUG_SMTP_URL", "SMDEBUG_SMS_WEBHOOK"):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "SMDEBUG_SMTP_URL", "SMDEBUG_SMS_WEBHOOK"):
         monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, os.devnull)
 
     class Fires(Rule):
         def invoke_at_step(self, step):

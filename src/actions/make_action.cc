@@ -5,21 +5,17 @@
 #include "base/environment.h"
 #include "base/strings.h"
 #include "base/text_file.h"
-#include "net/aws_service.h"
+#include "net/aws_credentials.h"
 
 namespace smdebug {
 namespace {
-
-std::string variable(const char* name) {
-  return environment_variable(name).value_or("");
-}
 
 Error no_transport(const ActionRequest& request, const char* variable) {
   return {Error::Code::invalid_config,
           "action " + std::string(action_kind_name(request.kind)) + "=" +
               shown_target(request) + ": set " + variable +
-              ", or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to send it "
-              "through AWS"};
+              ", or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+              "AWS_PROFILE, to send it through AWS"};
 }
 
 // The URL itself, or the one in the environment or in the file "@PATH": on the
@@ -64,13 +60,13 @@ const Clock& clock_of(const ActionSettings& settings) {
 
 ActionSettings action_settings_from_environment(Logger& logger) {
   ActionSettings settings;
-  settings.smtp_url = variable("SMDEBUG_SMTP_URL");
-  settings.smtp_user = variable("SMDEBUG_SMTP_USER");
-  settings.smtp_password = variable("SMDEBUG_SMTP_PASSWORD");
-  settings.email_from = variable("SMDEBUG_EMAIL_FROM");
-  settings.webhook_url = variable("SMDEBUG_WEBHOOK_URL");
-  settings.webhook_secret = variable("SMDEBUG_WEBHOOK_SECRET");
-  settings.sms_webhook = variable("SMDEBUG_SMS_WEBHOOK");
+  settings.smtp_url = environment_text("SMDEBUG_SMTP_URL");
+  settings.smtp_user = environment_text("SMDEBUG_SMTP_USER");
+  settings.smtp_password = environment_text("SMDEBUG_SMTP_PASSWORD");
+  settings.email_from = environment_text("SMDEBUG_EMAIL_FROM");
+  settings.webhook_url = environment_text("SMDEBUG_WEBHOOK_URL");
+  settings.webhook_secret = environment_text("SMDEBUG_WEBHOOK_SECRET");
+  settings.sms_webhook = environment_text("SMDEBUG_SMS_WEBHOOK");
   const auto seconds = [&](const char* name, std::chrono::milliseconds usual) {
     const auto fallback =
         std::chrono::duration_cast<std::chrono::seconds>(usual);

@@ -47,6 +47,13 @@ class NetworkActionTest : public testing::Test {
   ScopedVariable key_{"AWS_ACCESS_KEY_ID", "AKID"};
   ScopedVariable secret_{"AWS_SECRET_ACCESS_KEY", "secret"};
   ScopedVariable token_{"AWS_SESSION_TOKEN", nullptr};
+  ScopedVariable container_{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", nullptr};
+  ScopedVariable container_url_{"AWS_CONTAINER_CREDENTIALS_FULL_URI", nullptr};
+  ScopedVariable web_token_{"AWS_WEB_IDENTITY_TOKEN_FILE", nullptr};
+  ScopedVariable profile_{"AWS_PROFILE", nullptr};
+  ScopedVariable default_profile_{"AWS_DEFAULT_PROFILE", nullptr};
+  ScopedVariable config_{"AWS_CONFIG_FILE", "/dev/null"};
+  ScopedVariable credentials_{"AWS_SHARED_CREDENTIALS_FILE", "/dev/null"};
   ScopedVariable endpoint_{"AWS_ENDPOINT_URL", "http://cloud"};
   ScopedVariable job_{"TRAINING_JOB_NAME", nullptr};
 };

@@ -8,6 +8,7 @@
 #include "actions/actions.h"
 #include "base/json.h"
 #include "net/aws_service.h"
+#include "net/aws_signature.h"
 #include "net/xml.h"
 
 namespace smdebug {

@@ -12,6 +12,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <pwd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,6 +46,10 @@ std::optional<std::string> environment_variable(const char* name) {
   return value;
 }
 
+std::string environment_text(const char* name) {
+  return environment_variable(name).value_or("");
+}
+
 bool is_launched() { return environment_variable(kLaunchVariable).has_value(); }
 
 int environment_number(const char* name, int fallback, Logger& logger) {
@@ -68,6 +73,16 @@ std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
   return name.data();
+}
+
+std::string home_folder() {
+  std::string home = environment_text("HOME");
+  if (!home.empty()) return home;
+  std::array<char, 4096> buffer{};
+  passwd entry = {};
+  passwd* found = nullptr;
+  ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found);
+  return found && found->pw_dir ? found->pw_dir : "";
 }
 
 std::string path_of_this_code() {

@@ -16,6 +16,9 @@ class Json;
 
 std::optional<std::string> environment_variable(const char* name);
 
+// Returns the variable, or an empty text if it is not set.
+std::string environment_text(const char* name);
+
 // `smdebug run` sets this variable for the training that it starts
 // (`kCaptureRequestVariable`).
 inline constexpr const char* kLaunchVariable = "SMDEBUG_RUN";
@@ -30,6 +33,10 @@ bool is_launched();
 int environment_number(const char* name, int fallback, Logger& logger);
 
 std::string host_name();
+
+// Returns HOME, or the folder that the system has recorded for this user; empty
+// if there is neither.
+std::string home_folder();
 
 // Returns the path of the program or the shared library that contains smdebug;
 // empty if the system does not tell.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,23 @@ TEST(EnvironmentVariable, TellsUnsetFromEmpty) {
   EXPECT_EQ(environment_variable("SMDEBUG_TEST_VARIABLE"), "");
   unsetenv("SMDEBUG_TEST_VARIABLE");
   EXPECT_EQ(environment_variable("SMDEBUG_TEST_VARIABLE"), std::nullopt);
+}
+
+TEST(EnvironmentText, IsEmptyIfTheVariableIsNotSet) {
+  setenv("SMDEBUG_TEST_VARIABLE", "value", 1);
+  EXPECT_EQ(environment_text("SMDEBUG_TEST_VARIABLE"), "value");
+  unsetenv("SMDEBUG_TEST_VARIABLE");
+  EXPECT_EQ(environment_text("SMDEBUG_TEST_VARIABLE"), "");
+}
+
+TEST(HomeFolder, IsThatOfTheVariableOrTheUser) {
+  const auto before = environment_variable("HOME");
+  setenv("HOME", "/nowhere", 1);
+  EXPECT_EQ(home_folder(), "/nowhere");
+  unsetenv("HOME");
+  const passwd* const user = getpwuid(geteuid());
+  EXPECT_EQ(home_folder(), user ? user->pw_dir : "");
+  if (before) setenv("HOME", before->c_str(), 1);
 }
 
 TEST(PathOfThisCode, IsThatOfTheTestProgram) {

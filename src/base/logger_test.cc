@@ -52,14 +52,19 @@ class Environment {
 };
 
 TEST(DefaultLogger, WritesLinesOfItsLevelAndAboveToStandardError) {
-  setenv("SMDEBUG_LOG_LEVEL", "Warning", 1);
-  testing::internal::CaptureStderr();
-  default_logger().info("unseen");
-  default_logger().warning("100 % {} seen");
-  default_logger().error("seen");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "smdebug: warning: 100 % {} seen\nsmdebug: error: seen\n");
-  unsetenv("SMDEBUG_LOG_LEVEL");
+  // A process of its own: the logger reads its level only once.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const Environment environment({{"SMDEBUG_LOG_LEVEL", "Warning"}});
+  EXPECT_EXIT(
+      {
+        default_logger().info("unseen");
+        default_logger().warning("100 % {} seen");
+        default_logger().error("seen");
+        std::_Exit(0);
+      },
+      testing::ExitedWithCode(0),
+      testing::StartsWith(
+          "smdebug: warning: 100 % {} seen\nsmdebug: error: seen\n"));
 }
 
 TEST(LogSettings, AreTheDefaultsInAnEmptyEnvironment) {

@@ -65,5 +65,28 @@ TEST(ReadTextFile, WaitsForThoseWhoWriteAPipe) {
   EXPECT_THAT(read_text_file(pipe), IsOkAndHolds("text"));
 }
 
+TEST(ReplacePrivateFile, ReplacesAFileThatOnlyThisUserMayRead) {
+  const TemporaryFolder folder;
+  folder.write("token", "a longer text than the new one");
+  ASSERT_THAT(replace_private_file(folder.path("token"), "new"), IsOk());
+  EXPECT_THAT(read_text_file(folder.path("token")), IsOkAndHolds("new"));
+  struct stat status = {};
+  ASSERT_EQ(::stat(folder.path("token").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+}
+
+TEST(ReplacePrivateFile, LeavesNothingBehindIfItFails) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(replace_private_file(folder.path("no/token"), "new"),
+              FailsWith(Error::Code::io,
+                        HasSubstr("no/token' cannot be written: No such")));
+  std::filesystem::create_directory(folder.path("token"));
+  EXPECT_THAT(replace_private_file(folder.path("token"), "new"),
+              FailsWith(Error::Code::io));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()),
+                          std::filesystem::directory_iterator()),
+            1);
+}
+
 }  // namespace
 }  // namespace smdebug

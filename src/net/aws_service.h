@@ -1,57 +1,43 @@
 #pragma once
 
-// Calls of AWS services: credentials, endpoints, and signed requests with their
-// responses. Credentials come from the environment, or from the address that
-// AWS gives to containers. They are looked up for each call, because those of
-// a container expire after hours.
+// Calls of AWS services: signed requests with their responses.
+// `aws_credentials.h` finds the credentials.
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "smdebug/base/clock.h"
 #include "smdebug/base/result.h"
 
-#include "net/aws_signature.h"
+#include "net/aws_credentials.h"
 #include "net/http.h"
 
 namespace smdebug {
 
-// Returns AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or
-// requests the credentials from AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or
-// _FULL_URI. Returns nothing if none of these variables is set. Fails as the
-// request does.
-Result<std::optional<AwsCredentials>> find_aws_credentials(
-    const HttpClient& client);
-
-// Returns true if one of these variables is set, without a request.
-bool has_aws_credentials();
-
-// Returns AWS_REGION, AWS_DEFAULT_REGION, or "us-east-1", like the original.
-std::string aws_region();
-
 class AwsService {
  public:
   // `name` is the name in signatures and in AWS_ENDPOINT_URL_<NAME>; `host` is
-  // the first part of the public endpoint: "sagemaker" is at
+  // the first part of the public endpoint: "api.sagemaker" is at
   // "https://api.sagemaker.<region>.amazonaws.com". The endpoint variables
-  // AWS_ENDPOINT_URL_<NAME> and AWS_ENDPOINT_URL take precedence.
-  AwsService(std::string name, const std::string& host,
-             const HttpClient& client, const Clock& clock);
+  // AWS_ENDPOINT_URL_<NAME> and AWS_ENDPOINT_URL take precedence. The region is
+  // that of `aws_region`. The references outlive the service.
+  AwsService(std::string name, std::string host, const HttpClient& client,
+             const Clock& clock,
+             AwsCredentialChain& credentials = shared_aws_credentials());
 
   // Sends `body` to "/" in a signed POST request and returns the body of the
   // response. Fails with `io` for a status other than success, with the status
-  // and the beginning of the body; otherwise as `HttpClient::send` does.
+  // and the beginning of the body; otherwise as `HttpClient::send` and
+  // `AwsCredentialChain::current` do.
   Result<std::string> post(std::vector<HttpHeader> headers,
                            std::string body) const;
 
  private:
   std::string name_;
-  std::string endpoint_;
-  std::string region_;
+  std::string host_;
   const HttpClient& client_;
   const Clock& clock_;
+  AwsCredentialChain& credentials_;
 };
 
 }  // namespace smdebug

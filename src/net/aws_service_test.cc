@@ -4,73 +4,64 @@
 #include <gtest/gtest.h>
 
 #include "base/result_matchers_testing.h"
-#include "net/scripted_http_testing.h"
-#include "tests/support/fake_clock_testing.h"
+#include "net/aws_testing.h"
 
 namespace smdebug {
 namespace {
 
 using testing::AllOf;
-using testing::Contains;
-using testing::Field;
 using testing::HasSubstr;
 using testing::Not;
+using testing::SizeIs;
 using testing::StartsWith;
 
-// Nothing of the machine's own settings is seen.
-class AwsServiceTest : public testing::Test {
+class AwsServiceTest : public AwsTest {
  protected:
-  ScopedVariable key_{"AWS_ACCESS_KEY_ID", nullptr};
-  ScopedVariable secret_{"AWS_SECRET_ACCESS_KEY", nullptr};
-  ScopedVariable token_{"AWS_SESSION_TOKEN", nullptr};
-  ScopedVariable relative_{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", nullptr};
-  ScopedVariable full_{"AWS_CONTAINER_CREDENTIALS_FULL_URI", nullptr};
-  ScopedVariable container_token_{"AWS_CONTAINER_AUTHORIZATION_TOKEN", nullptr};
-  ScopedVariable region_{"AWS_REGION", nullptr};
-  ScopedVariable default_region_{"AWS_DEFAULT_REGION", nullptr};
-  ScopedVariable endpoint_{"AWS_ENDPOINT_URL", nullptr};
-  ScopedVariable sns_endpoint_{"AWS_ENDPOINT_URL_SNS", nullptr};
-  FakeClock clock_{1440938160};
+  void set_keys() {
+    set("AWS_ACCESS_KEY_ID", "AKID");
+    set("AWS_SECRET_ACCESS_KEY", "secret");
+  }
+
+  Result<std::string> post(const ScriptedHttp& http, const char* service,
+                           const char* host) const {
+    AwsCredentialChain credentials(http, clock_);
+    return AwsService(service, host, http, clock_, credentials)
+        .post({{"content-type", "text/plain"}}, "body");
+  }
 };
 
 TEST_F(AwsServiceTest, PostsASignedRequestToThePublicEndpoint) {
-  const ScopedVariable key("AWS_ACCESS_KEY_ID", "AKID");
-  const ScopedVariable secret("AWS_SECRET_ACCESS_KEY", "secret");
-  const ScopedVariable region("AWS_REGION", "eu-west-1");
+  set_keys();
+  set("AWS_REGION", "eu-west-1");
   const ScriptedHttp http({HttpResponse{200, "<ok/>"}});
-  const AwsService sns("sns", "sns", http, clock_);
-  EXPECT_THAT(sns.post({{"content-type", "text/plain"}}, "body"),
-              IsOkAndHolds("<ok/>"));
+  EXPECT_THAT(post(http, "sns", "sns"), IsOkAndHolds("<ok/>"));
   const HttpRequest& request = http.requests().at(0);
   EXPECT_EQ(request.url, "https://sns.eu-west-1.amazonaws.com/");
   EXPECT_EQ(request.method, "POST");
   EXPECT_EQ(request.body, "body");
-  EXPECT_THAT(
-      request.headers,
-      Contains(Field(&HttpHeader::value,
-                     StartsWith("AWS4-HMAC-SHA256 Credential=AKID/20150830/"
-                                "eu-west-1/sns/aws4_request"))));
+  EXPECT_EQ(header_of(request, "content-type"), "text/plain");
+  EXPECT_THAT(header_of(request, "authorization"),
+              StartsWith("AWS4-HMAC-SHA256 Credential=AKID/20150830/eu-west-1/"
+                         "sns/aws4_request"));
 }
 
 TEST_F(AwsServiceTest, TakesAnEndpointFromTheEnvironment) {
-  const ScopedVariable key("AWS_ACCESS_KEY_ID", "AKID");
-  const ScopedVariable secret("AWS_SECRET_ACCESS_KEY", "secret");
+  set_keys();
   const ScriptedHttp http;
-  const ScopedVariable all("AWS_ENDPOINT_URL", "http://127.0.0.1:4566/");
-  (void)AwsService("sns", "sns", http, clock_).post({}, "");
-  const ScopedVariable own("AWS_ENDPOINT_URL_SNS", "http://127.0.0.1:1");
-  (void)AwsService("sns", "sns", http, clock_).post({}, "");
-  (void)AwsService("sagemaker", "api.sagemaker", http, clock_).post({}, "");
+  set("AWS_ENDPOINT_URL", "http://127.0.0.1:4566/");
+  (void)post(http, "sns", "sns");
+  set("AWS_ENDPOINT_URL_SNS", "http://127.0.0.1:1");
+  (void)post(http, "sns", "sns");
+  (void)post(http, "sagemaker", "api.sagemaker");
   EXPECT_EQ(http.requests().at(0).url, "http://127.0.0.1:4566/");
   EXPECT_EQ(http.requests().at(1).url, "http://127.0.0.1:1/");
   EXPECT_EQ(http.requests().at(2).url, "http://127.0.0.1:4566/");
 }
 
 TEST_F(AwsServiceTest, SaysWhatTheServiceRefused) {
-  const ScopedVariable key("AWS_ACCESS_KEY_ID", "AKID");
-  const ScopedVariable secret("AWS_SECRET_ACCESS_KEY", "secret");
+  set_keys();
   const ScriptedHttp http({HttpResponse{403, "<Code>Access\x1b[1mDenied"}});
-  const auto answer = AwsService("sns", "sns", http, clock_).post({}, "");
+  const auto answer = post(http, "sns", "sns");
   ASSERT_THAT(answer, FailsWith(Error::Code::io));
   EXPECT_THAT(
       answer.error().message,
@@ -78,30 +69,46 @@ TEST_F(AwsServiceTest, SaysWhatTheServiceRefused) {
 }
 
 TEST_F(AwsServiceTest, SaysThatThereAreNoCredentials) {
+  set("AWS_EC2_METADATA_DISABLED", "true");
   const ScriptedHttp http;
-  EXPECT_FALSE(has_aws_credentials());
-  EXPECT_THAT(
-      AwsService("sns", "sns", http, clock_).post({}, ""),
-      FailsWith(Error::Code::invalid_config, HasSubstr("AWS_ACCESS_KEY_ID")));
+  EXPECT_THAT(post(http, "sns", "sns"),
+              FailsWith(Error::Code::invalid_config,
+                        AllOf(HasSubstr("no AWS credentials: set "
+                                        "AWS_ACCESS_KEY_ID"),
+                              HasSubstr("AWS_PROFILE"))));
   EXPECT_TRUE(http.requests().empty());
 }
 
-TEST_F(AwsServiceTest, AsksTheContainerForCredentials) {
-  const ScopedVariable relative("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-                                "/v2/credentials/1");
-  EXPECT_TRUE(has_aws_credentials());
+TEST_F(AwsServiceTest, SaysWhichSourceOfCredentialsFailed) {
+  set("AWS_PROFILE", "none");
+  const ScriptedHttp http;
+  EXPECT_THAT(post(http, "sns", "sns"),
+              FailsWith(Error::Code::invalid_config, HasSubstr("'none'")));
+  EXPECT_TRUE(http.requests().empty());
+}
+
+TEST_F(AwsServiceTest, UsesTheProfileForCredentialsAndRegion) {
+  write_config(
+      "[profile p]\nregion = eu-north-1\naws_access_key_id = FILE\n"
+      "aws_secret_access_key = s\n");
+  set("AWS_PROFILE", "p");
+  const ScriptedHttp http({HttpResponse{200, ""}});
+  EXPECT_THAT(post(http, "sns", "sns"), IsOk());
+  EXPECT_EQ(http.requests().at(0).url, "https://sns.eu-north-1.amazonaws.com/");
+  EXPECT_THAT(header_of(http.requests().at(0), "authorization"),
+              HasSubstr("Credential=FILE/20150830/eu-north-1/sns/"));
+}
+
+TEST_F(AwsServiceTest, KeepsCredentialsForLaterRequests) {
+  set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/x");
   const ScriptedHttp http(
-      {HttpResponse{200, R"({"AccessKeyId": "A", "SecretAccessKey": "S",
-                             "Token": "T", "Expiration": "later"})"},
-       HttpResponse{500, ""}});
-  const auto found = find_aws_credentials(http);
-  ASSERT_THAT(found, IsOk());
-  ASSERT_TRUE(found->has_value());
-  EXPECT_EQ((*found)->access_key_id, "A");
-  EXPECT_EQ((*found)->secret_access_key, "S");
-  EXPECT_EQ((*found)->session_token, "T");
-  EXPECT_EQ(http.requests().at(0).url, "http://169.254.170.2/v2/credentials/1");
-  EXPECT_THAT(find_aws_credentials(http), FailsWith(Error::Code::io));
+      {key_response("ECS"), HttpResponse{200, "1"}, HttpResponse{200, "2"}});
+  AwsCredentialChain credentials(http, clock_);
+  const AwsService sns("sns", "sns", http, clock_, credentials);
+  EXPECT_THAT(sns.post({}, ""), IsOkAndHolds("1"));
+  EXPECT_THAT(sns.post({}, ""), IsOkAndHolds("2"));
+  EXPECT_THAT(http.requests(), SizeIs(3));
+  EXPECT_EQ(header_of(http.requests()[2], "x-amz-security-token"), "T");
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 // Signature Version 4, with which AWS and compatible services authenticate
 // requests, and the percent-encoding that it requires. Pure functions;
-// `aws_service.h` finds the credentials.
+// `aws_credentials.h` finds the credentials.
 
 #include <string>
 #include <string_view>

@@ -1,9 +1,7 @@
 #include "net/certificates.h"
 
-#include <filesystem>
-#include <system_error>
-
 #include "base/environment.h"
+#include "base/text_file.h"
 
 namespace smdebug {
 namespace {
@@ -15,11 +13,6 @@ constexpr const char* kDistributionFiles[] = {
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",  // Red Hat, SUSE
     "/etc/ssl/cert.pem",                                  // Alpine
 };
-
-bool is_file(const std::string& path) {
-  std::error_code failure;
-  return std::filesystem::is_regular_file(path, failure);
-}
 
 }  // namespace
 

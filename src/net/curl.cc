@@ -205,6 +205,7 @@ class CurlHttp : public HttpClient {
     curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    if (!request.may_use_proxy) curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");
     if (request.method == "HEAD") {
       curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
     } else if (request.method != "GET") {

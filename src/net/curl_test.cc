@@ -12,6 +12,7 @@
 #include "base/result_matchers_testing.h"
 #include "net/http.h"
 #include "net/mail.h"
+#include "net/scripted_http_testing.h"
 
 namespace smdebug {
 namespace {
@@ -181,6 +182,30 @@ TEST(HttpClient, SendsTheNextRequestOverTheSameConnection) {
 TEST(HttpClient, ReadsTheDateOfAHeader) {
   EXPECT_EQ(parse_http_date("Wed, 21 Oct 2015 07:28:00 GMT"), 1445412480);
   EXPECT_EQ(parse_http_date("soon"), std::nullopt);
+}
+
+TEST(HttpClient, SendsARequestPastTheProxyOfTheEnvironment) {
+  const Listener listener, proxy;
+  const ScopedVariable variable("http_proxy", proxy.url().c_str());
+  const ScopedVariable exceptions("no_proxy", nullptr);
+  const ScopedVariable more_exceptions("NO_PROXY", nullptr);
+  std::jthread server([&] {
+    (void)listener.serve_once("\r\n\r\n",
+                              "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+  });
+  std::jthread relay([&] {
+    (void)proxy.serve_once("\r\n\r\n",
+                           "HTTP/1.1 502 No\r\nContent-Length: 0\r\n\r\n");
+  });
+  HttpRequest request;
+  request.url = listener.url();
+  const auto relayed = http_client().send(request);
+  ASSERT_THAT(relayed, IsOk());
+  EXPECT_EQ(relayed->status, 502);
+  request.may_use_proxy = false;
+  const auto direct = http_client().send(request);
+  ASSERT_THAT(direct, IsOk());
+  EXPECT_EQ(direct->status, 200);
 }
 
 TEST(HttpClient, FollowsNoRedirection) {

@@ -10,14 +10,20 @@ const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
+std::string digest_of(std::string_view text, const EVP_MD* algorithm) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  EVP_Digest(text.data(), text.size(), digest, &size, algorithm, nullptr);
+  return {reinterpret_cast<const char*>(digest), size};
+}
+
 }  // namespace
 
 std::string sha256(std::string_view text) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned int size = 0;
-  EVP_Digest(text.data(), text.size(), digest, &size, EVP_sha256(), nullptr);
-  return {reinterpret_cast<const char*>(digest), size};
+  return digest_of(text, EVP_sha256());
 }
+
+std::string sha1(std::string_view text) { return digest_of(text, EVP_sha1()); }
 
 std::string hmac_sha256(std::string_view key, std::string_view text) {
   unsigned char digest[EVP_MAX_MD_SIZE];

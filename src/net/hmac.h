@@ -1,6 +1,6 @@
 #pragma once
 
-// SHA-256 and HMAC-SHA256 by OpenSSL, and hexadecimal text.
+// SHA-256, HMAC-SHA256 and SHA-1 by OpenSSL, and hexadecimal text.
 
 #include <string>
 #include <string_view>
@@ -10,6 +10,9 @@ namespace smdebug {
 // Both return 32 bytes.
 std::string sha256(std::string_view text);
 std::string hmac_sha256(std::string_view key, std::string_view text);
+
+// Returns 20 bytes. For names of files only: SHA-1 protects nothing.
+std::string sha1(std::string_view text);
 
 // Returns two lower-case digits per byte.
 std::string hex_text(std::string_view bytes);

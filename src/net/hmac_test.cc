@@ -13,6 +13,11 @@ TEST(Hmac, HashesAsPublished) {
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
+// FIPS 180-1, appendix A.
+TEST(Hmac, NamesFilesAsPublished) {
+  EXPECT_EQ(hex_text(sha1("abc")), "a9993e364706816aba3e25717850c26c9cd0d89d");
+}
+
 // RFC 4231, test cases 1, 2 and 6.
 TEST(Hmac, SignsAsPublished) {
   EXPECT_EQ(hex_text(hmac_sha256(std::string(20, '\x0b'), "Hi There")),

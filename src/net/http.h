@@ -36,6 +36,9 @@ struct HttpRequest {
   // Between two bytes. 0: `timeout` is the only limit.
   std::chrono::seconds longest_silence{0};
   std::uint64_t max_response_bytes = kMaxResponseBytes;
+  // Whether the proxy of the environment (http_proxy, https_proxy) gets it. A
+  // proxy cannot reach an address that is only known on this machine.
+  bool may_use_proxy = true;
 };
 
 struct HttpResponse {

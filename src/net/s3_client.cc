@@ -12,6 +12,7 @@
 #include "base/base64.h"
 #include "base/crc32c.h"
 #include "base/strings.h"
+#include "net/aws_endpoint.h"
 #include "net/hmac.h"
 #include "net/xml.h"
 
@@ -363,7 +364,7 @@ bool S3Client::learn_from(const HttpResponse& response,
   const std::string region = told_region(response);
   if (region.empty() || region == endpoint_.region) return false;
   endpoint_.region = region;
-  if (endpoint_.is_of_aws) endpoint_.url = aws_s3_url(region);
+  if (endpoint_.is_of_aws) endpoint_.url = aws_public_endpoint("s3", region);
   return true;
 }
 

@@ -51,9 +51,6 @@ struct S3Endpoint {
 // path elsewhere.
 S3Endpoint s3_endpoint(const S3Location& location);
 
-// Returns the endpoint of AWS in a region.
-std::string aws_s3_url(std::string_view region);
-
 struct S3Object {
   std::string key;
   std::uint64_t bytes = 0;

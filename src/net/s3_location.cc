@@ -7,8 +7,8 @@
 
 #include "smdebug/base/escape.h"
 
-#include "base/environment.h"
-#include "net/aws_service.h"
+#include "net/aws_credentials.h"
+#include "net/aws_endpoint.h"
 #include "net/s3_client.h"
 
 namespace smdebug {
@@ -32,15 +32,6 @@ bool is_part_of_host(std::string_view bucket) {
   return bucket.size() <= 63 && std::ranges::all_of(bucket, [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
          });
-}
-
-std::string endpoint_of_environment() {
-  for (const char* const name : {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}) {
-    std::string url = environment_variable(name).value_or("");
-    while (url.ends_with('/')) url.pop_back();
-    if (!url.empty()) return url;
-  }
-  return "";
 }
 
 std::string_view without_slashes(std::string_view text) {
@@ -78,13 +69,8 @@ Result<std::optional<S3Location>> parse_s3_location(std::string_view location) {
                  std::string(without_slashes(path.substr(bucket.size())))});
 }
 
-std::string aws_s3_url(std::string_view region) {
-  return fmt::format("https://s3.{}.amazonaws.com{}", region,
-                     region.starts_with("cn-") ? ".cn" : "");
-}
-
 S3Endpoint s3_endpoint(const S3Location& location) {
-  S3Endpoint endpoint = {.url = endpoint_of_environment(),
+  S3Endpoint endpoint = {.url = aws_endpoint_variable("s3"),
                          .region = aws_region()};
   if (!endpoint.url.empty()) return endpoint;
   if (location.scheme == "gs") {
@@ -92,7 +78,7 @@ S3Endpoint s3_endpoint(const S3Location& location) {
     endpoint.region = "auto";
     return endpoint;
   }
-  endpoint.url = aws_s3_url(endpoint.region);
+  endpoint.url = aws_public_endpoint("s3", endpoint.region);
   endpoint.is_of_aws = true;
   endpoint.has_bucket_in_host = is_part_of_host(location.bucket);
   return endpoint;

@@ -14,7 +14,7 @@
 #include "smdebug/base/try.h"
 
 #include "base/environment.h"
-#include "net/aws_service.h"
+#include "net/aws_credentials.h"
 #include "net/http.h"
 #include "store/backends.h"
 
@@ -114,7 +114,7 @@ Result<std::shared_ptr<Storage>> open_storage(std::string_view location,
     const S3Endpoint endpoint = s3_endpoint(*s3);
     return make_s3_storage(
         *std::move(s3), endpoint,
-        [] { return find_aws_credentials(http_client()); }, http_client(),
+        [] { return shared_aws_credentials().current(); }, http_client(),
         system_clock());
   }
   if (const auto scheme = scheme_of(location)) {

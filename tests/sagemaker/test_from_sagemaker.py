@@ -63,6 +63,8 @@ def _outside_of_a_job(monkeypatch):
         if name.startswith(("SMDEBUG_", "AWS_")) or name.endswith("_CONFIG_FILE_PATH"):
             monkeypatch.delenv(name)
     monkeypatch.delenv("TRAINING_JOB_NAME", raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, os.devnull)
 
 
 def run(words, cwd, **variables):
