@@ -38,6 +38,7 @@
 #include "result_caster.h"
 #include "tensor_input.h"
 #include "tensor_walk.h"
+#include "unlocked_waits.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -391,6 +392,7 @@ Result<std::unique_ptr<Session>> create_session(
                      std::move(environment)};
   options.device_transfer = transfer;
   options.check_interrupt = &is_interrupt_pending;
+  const UnlockedWaits unlocked;
   SMD_TRY(auto session, Session::create(std::move(options)));
   if (transfer) transfer->serve(session.get());
   return session;

@@ -1,6 +1,5 @@
 #include "interrupt.h"
 
-#include <chrono>
 #include <utility>
 
 #include <nanobind/nanobind.h>
@@ -12,22 +11,6 @@ namespace {
 
 // The exception that a signal handler raised, or null. Guarded by the GIL.
 PyObject* kept_exception = nullptr;
-
-class UnlockedClock : public Clock {
- public:
-  double wall_seconds() const override { return system_clock().wall_seconds(); }
-
-  std::chrono::nanoseconds monotonic() const override {
-    return system_clock().monotonic();
-  }
-
-  void sleep_for(std::chrono::nanoseconds duration) const override {
-    // The caller may hold the GIL or not.
-    const nb::gil_scoped_acquire gil;
-    const nb::gil_scoped_release without_gil;
-    system_clock().sleep_for(duration);
-  }
-};
 
 PyObject* take_current_exception() {
 #if PY_VERSION_HEX >= 0x030C0000
@@ -67,12 +50,6 @@ bool is_interrupt_pending() {
   if (PyOS_InterruptOccurred() == 0) return false;  // clears the signal
   PyErr_SetInterrupt();
   return true;
-}
-
-const Clock& unlocked_clock() {
-  // Never destroyed: a trial may wait until the process ends.
-  static const Clock& clock = *new UnlockedClock;
-  return clock;
 }
 
 }  // namespace smdebug

@@ -4,8 +4,6 @@
 // which runs Python's signal handlers and keeps the exception that they raise.
 // After the wait has returned its error, `raise_interrupt` raises it.
 
-#include "smdebug/base/clock.h"
-
 namespace smdebug {
 
 /// Runs the handlers of pending signals. Returns true if one of them raised an
@@ -21,8 +19,5 @@ bool raise_interrupt() noexcept;
 /// For waits inside a training, whose calls return no error. Takes the GIL
 /// itself.
 bool is_interrupt_pending();
-
-/// The system's clock, whose `sleep_for` releases the GIL while it sleeps.
-const Clock& unlocked_clock();
 
 }  // namespace smdebug

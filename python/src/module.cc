@@ -4,10 +4,12 @@
 
 #include "bindings.h"
 #include "result_caster.h"
+#include "unlocked_waits.h"
 
 NB_MODULE(_core, m) {
   m.doc() = "The C++ library, as the Python package sees it.";
   smdebug::look_up_exceptions();
+  smdebug::unlock_waits();
   smdebug::bind_core(m);
   smdebug::bind_names(m);
   smdebug::bind_config(m);

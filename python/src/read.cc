@@ -31,6 +31,7 @@
 #include "interrupt.h"
 #include "result_caster.h"
 #include "tensor_value.h"
+#include "unlocked_waits.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -82,7 +83,7 @@ Result<std::unique_ptr<Trial>> open_trial(const std::string& location,
   options.check_interrupt = &check_interrupt;
   options.before_refresh = refresh_callback(std::move(before_refresh));
   options.keep_values = keep_values;
-  options.clock = &unlocked_clock();
+  const UnlockedWaits unlocked;
   return Trial::open(location, std::move(options));
 }
 
@@ -237,58 +238,58 @@ void bind_tensor(nb::module_& m) {
       .def_prop_ro("name", &Tensor::name, "The name of the tensor.")
       .def_prop_ro("original_name", &Tensor::original_name,
                    "The framework's name for it, if it differs from `name`.")
-      .def("steps", &Tensor::steps, "mode"_a, "incomplete"_a,
+      .def("steps", one_at_a_time(&Tensor::steps), "mode"_a, "incomplete"_a,
            "Returns the steps of `mode` at which any worker saved the tensor, "
            "ascending; with `incomplete`, also steps that workers are still "
            "writing.")
-      .def("prev_steps", &Tensor::prev_steps, "step"_a, "n"_a, "mode"_a,
+      .def("prev_steps", one_at_a_time(&Tensor::prev_steps), "step"_a, "n"_a,
+           "mode"_a,
            "Returns the last `n` steps up to and including `step`, ascending; "
            "all of them if `n` is 0.")
-      .def("workers", &Tensor::workers, "step"_a, "mode"_a,
+      .def("workers", one_at_a_time(&Tensor::workers), "step"_a, "mode"_a,
            "Returns the names of the workers that saved the tensor at this "
            "step, sorted.")
-      .def(
-          "value",
-          [](Tensor& self, Step step, Mode mode,
-             std::optional<std::string> worker) -> Result<nb::tuple> {
-            SMD_TRY(const TensorValue value,
-                    self.value({step, mode, std::move(worker)}));
-            return value_parts(value);
-          },
-          "step"_a, "mode"_a, "worker"_a.none(),
-          nb::sig("def value(self, step: int, mode: ModeKeys, worker: str | "
-                  "None) -> tuple[str, list[int], typing.Any]"),
-          "Returns (dtype, shape, elements). The elements are bytes in C "
-          "order, or a list of str or bytes.")
-      .def("values", &values_parts, "mode"_a, "worker"_a.none(),
+      .def("value",
+           one_at_a_time(
+               [](Tensor& self, Step step, Mode mode,
+                  std::optional<std::string> worker) -> Result<nb::tuple> {
+                 SMD_TRY(const TensorValue value,
+                         self.value({step, mode, std::move(worker)}));
+                 return value_parts(value);
+               }),
+           "step"_a, "mode"_a, "worker"_a.none(),
+           nb::sig("def value(self, step: int, mode: ModeKeys, worker: str | "
+                   "None) -> tuple[str, list[int], typing.Any]"),
+           "Returns (dtype, shape, elements). The elements are bytes in C "
+           "order, or a list of str or bytes.")
+      .def("values", one_at_a_time(&values_parts), "mode"_a, "worker"_a.none(),
            nb::sig("def values(self, mode: ModeKeys, worker: str | None) -> "
                    "list[tuple[str, list[int], list[int], list[typing.Any]]]"),
            "Returns the values at all steps of `mode` as groups of consecutive "
            "steps that have the same dtype and shape: (dtype, shape, steps, "
            "elements of each step).")
-      .def(
-          "dtype",
-          [](Tensor& self, Step step, Mode mode,
-             std::optional<std::string> worker) -> Result<std::string> {
-            SMD_TRY(const DType dtype,
-                    self.dtype({step, mode, std::move(worker)}));
-            return std::string(dtype_name(dtype));
-          },
-          "step"_a, "mode"_a, "worker"_a.none(),
-          "Returns numpy's name of the dtype.")
-      .def(
-          "shape",
-          [](Tensor& self, Step step, Mode mode,
-             std::optional<std::string> worker) {
-            return self.shape({step, mode, std::move(worker)});
-          },
-          "step"_a, "mode"_a, "worker"_a.none(), "Returns the shape.")
+      .def("dtype",
+           one_at_a_time(
+               [](Tensor& self, Step step, Mode mode,
+                  std::optional<std::string> worker) -> Result<std::string> {
+                 SMD_TRY(const DType dtype,
+                         self.dtype({step, mode, std::move(worker)}));
+                 return std::string(dtype_name(dtype));
+               }),
+           "step"_a, "mode"_a, "worker"_a.none(),
+           "Returns numpy's name of the dtype.")
+      .def("shape",
+           one_at_a_time([](Tensor& self, Step step, Mode mode,
+                            std::optional<std::string> worker) {
+             return self.shape({step, mode, std::move(worker)});
+           }),
+           "step"_a, "mode"_a, "worker"_a.none(), "Returns the shape.")
       .def(
           "saved_reductions",
-          [](Tensor& self, Step step, Mode mode,
-             std::optional<std::string> worker) {
+          one_at_a_time([](Tensor& self, Step step, Mode mode,
+                           std::optional<std::string> worker) {
             return saved_reductions(self, {step, mode, std::move(worker)});
-          },
+          }),
           "step"_a, "mode"_a, "worker"_a.none(),
           nb::sig("def saved_reductions(self, step: int, mode: ModeKeys, "
                   "worker: str | None) -> dict[tuple[str, bool], tuple[str, "
@@ -297,53 +298,54 @@ void bind_tensor(nb::module_& m) {
           "shape, elements)}.")
       .def(
           "reduction",
-          [](Tensor& self, Step step, Mode mode,
-             std::optional<std::string> worker,
-             const std::string& op) -> Result<double> {
+          one_at_a_time([](Tensor& self, Step step, Mode mode,
+                           std::optional<std::string> worker,
+                           const std::string& op) -> Result<double> {
             const auto parsed = find_reduction_op(op);
             if (!parsed) {
               return Error{Error::Code::invalid_argument,
                            "no reduction '" + op + "'"};
             }
             return self.reduction({step, mode, std::move(worker)}, *parsed);
-          },
+          }),
           "step"_a, "mode"_a, "worker"_a.none(), "op"_a,
           "Returns the reduction `op`, such as \"abs_max\" or \"l2_norm\": the "
           "saved one, or computed from the statistics or the elements.")
-      .def(
-          "placement",
-          [](Tensor& self, Step step, Mode mode,
-             std::optional<std::string> worker) -> Result<nb::object> {
-            SMD_TRY(const auto placement,
-                    self.placement({step, mode, std::move(worker)}));
-            if (!placement) return nb::object(nb::none());
-            return nb::object(
-                nb::make_tuple(nb::tuple(nb::cast(placement->global_shape)),
-                               nb::tuple(nb::cast(placement->offsets))));
-          },
-          "step"_a, "mode"_a, "worker"_a.none(),
-          "Returns (shape of the whole tensor, offsets of the saved part in "
-          "it); None for a whole tensor.")
-      .def(
-          "merged_statistics",
-          [](Tensor& self, Step step, Mode mode) -> Result<nb::dict> {
-            SMD_TRY(const TensorStatistics statistics,
-                    self.merged_statistics(step, mode));
-            return statistics_dict(statistics);
-          },
-          "step"_a, "mode"_a,
-          nb::sig("def merged_statistics(self, step: int, mode: ModeKeys) -> "
-                  "dict[str, int | float]"),
-          "Returns the statistics of the whole tensor, merged from the shards "
-          "of all workers, as a dict.")
+      .def("placement",
+           one_at_a_time(
+               [](Tensor& self, Step step, Mode mode,
+                  std::optional<std::string> worker) -> Result<nb::object> {
+                 SMD_TRY(const auto placement,
+                         self.placement({step, mode, std::move(worker)}));
+                 if (!placement) return nb::object(nb::none());
+                 return nb::object(nb::make_tuple(
+                     nb::tuple(nb::cast(placement->global_shape)),
+                     nb::tuple(nb::cast(placement->offsets))));
+               }),
+           "step"_a, "mode"_a, "worker"_a.none(),
+           "Returns (shape of the whole tensor, offsets of the saved part in "
+           "it); None for a whole tensor.")
+      .def("merged_statistics",
+           one_at_a_time(
+               [](Tensor& self, Step step, Mode mode) -> Result<nb::dict> {
+                 SMD_TRY(const TensorStatistics statistics,
+                         self.merged_statistics(step, mode));
+                 return statistics_dict(statistics);
+               }),
+           "step"_a, "mode"_a,
+           nb::sig("def merged_statistics(self, step: int, mode: ModeKeys) -> "
+                   "dict[str, int | float]"),
+           "Returns the statistics of the whole tensor, merged from the shards "
+           "of all workers, as a dict.")
       .def(
           "statistics",
-          [](Tensor& self, Step step, Mode mode,
-             std::optional<std::string> worker) -> Result<nb::dict> {
-            SMD_TRY(const TensorStatistics statistics,
-                    self.statistics({step, mode, std::move(worker)}));
-            return statistics_dict(statistics);
-          },
+          one_at_a_time(
+              [](Tensor& self, Step step, Mode mode,
+                 std::optional<std::string> worker) -> Result<nb::dict> {
+                SMD_TRY(const TensorStatistics statistics,
+                        self.statistics({step, mode, std::move(worker)}));
+                return statistics_dict(statistics);
+              }),
           "step"_a, "mode"_a, "worker"_a.none(),
           nb::sig("def statistics(self, step: int, mode: ModeKeys, worker: str "
                   "| None) -> dict[str, int | float]"),
@@ -391,119 +393,118 @@ void bind_read(nb::module_& m) {
           "`before_refresh` before each refresh.")
       .def_prop_ro("name", &Trial::name, "The name of the trial.")
       .def_prop_ro("location", &Trial::location, "The path or URL of the run.")
-      .def("refresh", &Trial::refresh,
+      .def("refresh", one_at_a_time(&Trial::refresh),
            "Loads new steps. Does nothing after the end of the run.")
       .def_prop_rw("is_refreshing", &Trial::is_refreshing,
                    &Trial::set_refreshing,
                    "Whether queries refresh the trial first.")
-      .def("has_ended", &Trial::has_ended,
+      .def("has_ended", one_at_a_time(&Trial::has_ended),
            "Returns whether the end marker exists and every file is loaded.")
       .def(
           "tensor_names",
-          [](Trial& self, std::optional<Step> step, Mode mode,
-             std::vector<std::string> regexes, std::vector<std::string> names) {
+          one_at_a_time([](Trial& self, std::optional<Step> step, Mode mode,
+                           std::vector<std::string> regexes,
+                           std::vector<std::string> names) {
             return self.tensor_names({step, mode, std::move(regexes),
                                       std::nullopt, std::move(names)});
-          },
+          }),
           "step"_a.none(), "mode"_a, "regexes"_a, "names"_a,
           "Returns the names that match one of `regexes` or are in `names`, "
           "sorted; all names if both are empty. `step` limits them to those of "
           "one step.")
-      .def("tensor", &Trial::tensor, "name"_a, nb::keep_alive<0, 1>(),
+      .def("tensor", one_at_a_time(&Trial::tensor), "name"_a,
+           nb::keep_alive<0, 1>(),
            "Returns the tensor of that name. Raises TensorUnavailable if there "
            "is none.")
-      .def("has_tensor", &Trial::has_tensor, "name"_a,
+      .def("has_tensor", one_at_a_time(&Trial::has_tensor), "name"_a,
            "Returns whether the run has a tensor of that name.")
-      .def("steps", &Trial::steps, "mode"_a, "incomplete"_a,
+      .def("steps", one_at_a_time(&Trial::steps), "mode"_a, "incomplete"_a,
            "Returns the steps of `mode`, ascending; with `incomplete`, also "
            "steps that not every worker has written.")
-      .def("modes", &Trial::modes,
+      .def("modes", one_at_a_time(&Trial::modes),
            "Returns the modes that have steps, never GLOBAL.")
-      .def(
-          "step_id",
-          [](Trial& self, Step global_step) {
-            std::optional<std::pair<Mode, Step>> found;
-            if (const auto id = self.step_id(global_step)) {
-              found.emplace(id->mode, id->mode_step);
-            }
-            return found;
-          },
-          "global_step"_a,
-          "Returns (mode, step of the mode) of a global step; None if the run "
-          "has no such step.")
-      .def("global_step", &Trial::global_step, "mode"_a, "mode_step"_a,
+      .def("step_id", one_at_a_time([](Trial& self, Step global_step) {
+             std::optional<std::pair<Mode, Step>> found;
+             if (const auto id = self.step_id(global_step)) {
+               found.emplace(id->mode, id->mode_step);
+             }
+             return found;
+           }),
+           "global_step"_a,
+           "Returns (mode, step of the mode) of a global step; None if the run "
+           "has no such step.")
+      .def("global_step", one_at_a_time(&Trial::global_step), "mode"_a,
+           "mode_step"_a,
            "Returns the global step of a step of a mode; None if the run has "
            "no such step.")
-      .def("workers", &Trial::workers,
+      .def("workers", one_at_a_time(&Trial::workers),
            "Returns the names of the workers that have written files, sorted.")
-      .def_prop_ro("num_workers", &Trial::num_workers,
+      .def_prop_ro("num_workers", one_at_a_time(&Trial::num_workers),
                    "The number of workers that the collections files state.")
-      .def_prop_ro("last_complete_step", &Trial::last_complete_step,
+      .def_prop_ro("last_complete_step",
+                   one_at_a_time(&Trial::last_complete_step),
                    "The last global step that is complete or no longer waited "
                    "for; -1 if there is none.")
       .def_prop_ro(
-          "last_index_token", &Trial::last_index_token,
+          "last_index_token", one_at_a_time(&Trial::last_index_token),
           "The key of the index file from which the original would list next.")
-      .def("collections_version", &Trial::collections_version,
+      .def("collections_version", one_at_a_time(&Trial::collections_version),
            "Returns a number that changes with the collections.")
-      .def("collections", &Trial::collections,
+      .def("collections", one_at_a_time(&Trial::collections),
            "Returns the collections in the order of the collections file.")
-      .def("has_passed_step", &Trial::has_passed_step, "step"_a, "mode"_a,
+      .def("has_passed_step", one_at_a_time(&Trial::has_passed_step), "step"_a,
+           "mode"_a,
            "Returns whether a step can be read now, may still appear, or never "
            "will.")
-      .def(
-          "wait_for_steps",
-          [](Trial& self, const std::vector<Step>& steps, Mode mode,
-             std::optional<double> timeout_seconds) {
-            return self.wait_for_steps(steps, mode,
-                                       from_seconds(timeout_seconds));
-          },
-          "steps"_a, "mode"_a, "timeout_seconds"_a.none(),
-          "Waits until all of `steps` can be read. Raises for a step that "
-          "never will be, and after `timeout_seconds`; None waits without a "
-          "limit.")
-      .def_prop_ro("attempt", &Trial::attempt,
+      .def("wait_for_steps",
+           one_at_a_time([](Trial& self, const std::vector<Step>& steps,
+                            Mode mode, std::optional<double> timeout_seconds) {
+             return self.wait_for_steps(steps, mode,
+                                        from_seconds(timeout_seconds));
+           }),
+           "steps"_a, "mode"_a, "timeout_seconds"_a.none(),
+           "Waits until all of `steps` can be read. Raises for a step that "
+           "never will be, and after `timeout_seconds`; None waits without a "
+           "limit.")
+      .def_prop_ro("attempt", one_at_a_time(&Trial::attempt),
                    "The number of the attempt that this trial shows; 0 if the "
                    "run has no run.json. Does not refresh.")
-      .def("facts", &Trial::facts,
+      .def("facts", one_at_a_time(&Trial::facts),
            "Returns what each worker trains, sorted by the step from which on "
            "it holds; empty for a run without facts.")
-      .def("series_names", &Trial::series_names,
+      .def("series_names", one_at_a_time(&Trial::series_names),
            "Returns the names of the scalar series, sorted.")
-      .def("series", &series_samples, "name"_a, "mode"_a, "worker"_a.none(),
+      .def("series", one_at_a_time(&series_samples), "name"_a, "mode"_a,
+           "worker"_a.none(),
            nb::sig("def series(self, name: str, mode: ModeKeys, worker: str | "
                    "None) -> list[tuple[int, float]]"),
            "Returns pairs (step of the mode, value) of a scalar series, "
            "ascending. None: of the first worker that recorded it.")
-      .def("attempts", &Trial::attempts,
+      .def("attempts", one_at_a_time(&Trial::attempts),
            "Returns every attempt, in order; none for a run without run.json.")
-      .def(
-          "refused_writer",
-          [](const Trial& self) {
-            auto text = self.refused_writer();
-            if (text) *text = printable(*text);
-            return text;
-          },
-          "Returns a sentence about the last writer that was refused because "
-          "another one wrote the run, or None.")
-      .def(
-          "damage",
-          [](Trial& self) {
-            std::vector<std::pair<std::string, std::string>> rows;
-            for (const Damage& part : self.damage()) {
-              // A file's name need not be UTF-8, as a str must.
-              rows.emplace_back(printable(part.key), printable(part.what));
-            }
-            return rows;
-          },
-          "Returns a pair (file, description) for each file that was skipped "
-          "because it is damaged.")
-      .def_prop_ro("dropped_tensors", &Trial::dropped_tensors,
+      .def("refused_writer", one_at_a_time([](Trial& self) {
+             auto text = self.refused_writer();
+             if (text) *text = printable(*text);
+             return text;
+           }),
+           "Returns a sentence about the last writer that was refused because "
+           "another one wrote the run, or None.")
+      .def("damage", one_at_a_time([](Trial& self) {
+             std::vector<std::pair<std::string, std::string>> rows;
+             for (const Damage& part : self.damage()) {
+               // A file's name need not be UTF-8, as a str must.
+               rows.emplace_back(printable(part.key), printable(part.what));
+             }
+             return rows;
+           }),
+           "Returns a pair (file, description) for each file that was skipped "
+           "because it is damaged.")
+      .def_prop_ro("dropped_tensors", one_at_a_time(&Trial::dropped_tensors),
                    "The number of tensors that the writer dropped because its "
                    "buffer was full.")
-      .def("bytes", &Trial::bytes,
+      .def("bytes", one_at_a_time(&Trial::bytes),
            "Returns the number of bytes in the files of the run.")
-      .def("run_file_text", &Trial::run_file_text,
+      .def("run_file_text", one_at_a_time(&Trial::run_file_text),
            "Returns the content of run.json as text.");
   m.def(
       "find_names", &find_names, "names"_a, "patterns"_a,

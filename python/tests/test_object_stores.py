@@ -1,5 +1,6 @@
 """Runs in object stores, on real servers that speak the protocol of S3."""
 
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -11,6 +12,7 @@ import uuid
 
 import boto3
 import botocore.config
+import moto.server
 import numpy as np
 import pytest
 import torch
@@ -79,7 +81,13 @@ def server():
 
 @pytest.fixture
 def store(server, monkeypatch):
+    return connect(server, monkeypatch)
+
+
+def connect(server, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
@@ -199,6 +207,38 @@ def test_no_training_starts_without_its_bucket(store, tmp_path):
     )
     assert done.returncode == 1
     assert "NoSuchBucket" in done.stderr and "started" not in done.stdout
+
+
+def test_other_threads_run_while_a_server_is_waited_for(monkeypatch):
+    """The server is one of them: it needs the GIL to answer."""
+    server = moto.server.ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        store = connect(f"http://{host}:{port}", monkeypatch)
+        save_config = smd.SaveConfig(save_interval=1)
+        with smd.Hook(store.uri("run"), save_config=save_config) as hook:
+            hook.set_mode(smd.modes.TRAIN)
+            hook.save_tensor("value", np.arange(3))
+        trial = create_trial(store.uri("run"))
+        assert trial.steps() == [0]
+        assert trial.tensor("value").value(0).tolist() == [0, 1, 2]
+    finally:
+        server.stop()
+
+
+def test_threads_share_a_trial(store):
+    """Each waits for its turn, while the owner of the turn waits for the server."""
+    model = Net()
+    with smd.Hook(store.uri("run"), save_all=True) as hook:
+        hook.register_module(model)
+        train(model, 12)
+    alone = create_trial(store.uri("run"))
+    expected = contents(alone)
+    shared = create_trial(store.uri("run"))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: contents(shared), range(4)):
+            assert found == expected
 
 
 def test_a_store_that_is_down_does_not_harm_the_training(store, monkeypatch):

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "smdebug/base/blocking_wait.h"
 #include "smdebug/base/clock.h"
 
 namespace smdebug {
@@ -74,6 +75,7 @@ WaitEnd run_within(const WaitLimit& limit, std::function<void()> work) {
     end->reached.notify_all();
   });
   const WaitMeter meter(limit);
+  const BlockingWait wait;
   std::unique_lock lock(end->mutex);
   while (!end->reached.wait_for(lock, WaitMeter::kLook,
                                 [&] { return end->is_reached; })) {

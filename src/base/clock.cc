@@ -7,6 +7,8 @@
 
 #include <fmt/chrono.h>
 
+#include "smdebug/base/blocking_wait.h"
+
 namespace smdebug {
 namespace {
 
@@ -24,6 +26,7 @@ class SystemClock : public Clock {
   }
 
   void sleep_for(std::chrono::nanoseconds duration) const override {
+    const BlockingWait wait;
     std::this_thread::sleep_for(duration);
   }
 };

@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "smdebug/base/blocking_wait.h"
+
 namespace smdebug {
 namespace {
 
@@ -37,6 +39,7 @@ void parallel_for(std::size_t n, std::size_t least,
 
 void concurrent_for(std::size_t n, std::size_t most,
                     const std::function<void(std::size_t)>& work) {
+  const BlockingWait wait;
   std::atomic<std::size_t> next = 0;
   const auto take_turns = [&] {
     for (std::size_t i = next++; i < n; i = next++) work(i);

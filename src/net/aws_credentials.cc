@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "smdebug/base/blocking_wait.h"
 #include "smdebug/base/escape.h"
 #include "smdebug/base/logger.h"
 #include "smdebug/base/try.h"
@@ -48,7 +49,7 @@ Result<std::optional<AwsCredentials>> AwsCredentialChain::current() {
     }
   }
   if (!looking) {
-    looking.lock();
+    looking = lock_of_waiters(look_up_mutex_);
     const std::lock_guard lock(mutex_);
     // Another thread may have asked in the meantime.
     if (need() == Need::none) return std::optional(found_->credentials);

@@ -1,5 +1,7 @@
 #include "net/certificates.h"
 
+#include <filesystem>
+
 #include "base/environment.h"
 #include "base/text_file.h"
 

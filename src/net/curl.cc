@@ -9,6 +9,7 @@
 
 #include <curl/curl.h>
 
+#include "smdebug/base/blocking_wait.h"
 #include "smdebug/base/escape.h"
 
 #include "base/environment.h"
@@ -106,6 +107,11 @@ void set_time_limit(CURL* handle, std::chrono::milliseconds timeout) {
                    static_cast<long>(timeout.count()));
 }
 
+CURLcode perform(CURL* handle) {
+  const BlockingWait wait;
+  return curl_easy_perform(handle);
+}
+
 struct Received {
   std::string bytes;
   std::uint64_t most_bytes = kMaxResponseBytes;
@@ -187,7 +193,7 @@ class CurlHttp : public HttpClient {
     char message[CURL_ERROR_SIZE] = "";
     configure(handle.get(), request, received, message);
     curl_easy_setopt(handle.get(), CURLOPT_HTTPHEADER, headers.get());
-    const CURLcode code = curl_easy_perform(handle.get());
+    const CURLcode code = perform(handle.get());
     if (code != CURLE_OK) return http_failure(request, code, message, received);
     long status = 0;
     curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
@@ -263,7 +269,7 @@ class CurlMail : public MailClient {
     curl_easy_setopt(handle.get(), CURLOPT_READDATA, &rest);
     set_time_limit(handle.get(), mail.timeout);
     log_in(handle.get(), server);
-    const CURLcode code = curl_easy_perform(handle.get());
+    const CURLcode code = perform(handle.get());
     if (code == CURLE_OK) return {};
     const bool is_unreachable =
         code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||

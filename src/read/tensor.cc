@@ -73,6 +73,8 @@ TensorView TensorValue::view() const {
   return {dtype_, data, shape_, {}};
 }
 
+std::recursive_mutex& Tensor::turn() const { return trial_->turn(); }
+
 const std::string& Tensor::name() const {
   return trial_->impl_->table().tensor_name(id_);
 }

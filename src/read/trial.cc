@@ -101,6 +101,8 @@ const std::string& Trial::name() const { return impl_->options().name; }
 
 const std::string& Trial::location() const { return impl_->storage().uri(); }
 
+std::recursive_mutex& Trial::turn() const { return impl_->turn; }
+
 Status Trial::refresh() { return impl_->refresh(); }
 
 void Trial::set_refreshing(bool refreshing) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -124,6 +125,7 @@ class __attribute__((visibility("hidden"))) Trial::Impl {
                     const std::function<bool(std::string_view)>& wanted,
                     Step end);
 
+  std::recursive_mutex turn;
   bool is_refreshing = true;
 
  private:

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -132,6 +133,9 @@ class Tensor {
   /// `not_found` if shards are missing, and with `invalid_argument` if several
   /// workers saved whole tensors, because those may differ.
   Result<TensorStatistics> merged_statistics(Step step, Mode mode);
+
+  /// Returns `Trial::turn` of its trial.
+  std::recursive_mutex& turn() const;
 
  private:
   friend class Trial;

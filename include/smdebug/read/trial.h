@@ -6,7 +6,8 @@
 //
 // Queries look for new files first, unless `set_refreshing(false)` was called.
 // A refresh that fails is logged once, and the query answers from the files
-// that are known. Use a trial from one thread at a time.
+// that are known. Use a trial from one thread at a time: `turn`
+// is a mutex for that.
 
 #include <chrono>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -138,6 +140,10 @@ class Trial {
 
   const std::string& name() const;
   const std::string& location() const;
+
+  /// Returns a mutex for the threads that share a trial and its tensors. The
+  /// trial itself does not lock it.
+  std::recursive_mutex& turn() const;
 
   /// Loads new steps; does nothing after the end of the run. Waits for
   /// `TrialOptions::end_delay` if the run has just ended and workers are
