@@ -8,6 +8,7 @@
 #include "format/file_names.h"
 #include "format/file_sizes.h"
 #include "format/run_file.h"
+#include "store/upload_queue.h"
 
 namespace smdebug {
 namespace {
@@ -63,6 +64,17 @@ Result<std::optional<std::string>> claim_run(Storage& storage,
   return std::optional<std::string>();
 }
 
+bool is_event_file(std::string_view key) {
+  return key.starts_with(kEventsPrefix);
+}
+
+// The write thread does not wait for the answers of a server. An event file may
+// be published before older files, because its index file comes after it.
+std::shared_ptr<Storage> without_waits(std::shared_ptr<Storage> storage) {
+  if (!storage || !storage->is_remote()) return storage;
+  return make_upload_queue(std::move(storage), {is_event_file});
+}
+
 Status as_status(const Result<bool>& result) {
   if (!result) return result.error();
   return {};
@@ -78,7 +90,8 @@ RunLifecycle::RunLifecycle(SessionContext& context,
       slots_(*shared_slots_),
       storage_(std::move(storages.bounded)),
       watch_(std::make_shared<StorageWatch>()),
-      write_storage_(watched_storage(std::move(storages.run), watch_)),
+      write_storage_(
+          watched_storage(without_waits(std::move(storages.run)), watch_)),
       tensorboard_storage_(
           watched_storage(std::move(storages.tensorboard), watch_)),
       created_seconds_(context.clock.wall_seconds()),

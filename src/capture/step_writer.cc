@@ -323,6 +323,14 @@ Status StepWriter::write(const ScalarChunk& scalars) {
 Status StepWriter::close() {
   if (tensorboard_) tensorboard_->close();
   if (progress_) progress_->close();
+  return settle();
+}
+
+// In short calls: the storage makes progress with each of them.
+Status StepWriter::settle() {
+  for (bool is_settled = !storage_; !is_settled;) {
+    SMD_TRY(is_settled, storage_->settle());
+  }
   return {};
 }
 

@@ -93,6 +93,11 @@ class StepWriter {
   // Completes the files that span several steps, at the end of the run.
   Status close();
 
+  // Waits until everything that was written can be read. `needs_settling`: this
+  // takes a while, because the storage is remote.
+  Status settle();
+  bool needs_settling() const { return storage_ && storage_->is_remote(); }
+
   // Whether the open step has as many tensors as the last published one with
   // its mode and schedule, so that it is expected to get no more.
   bool has_whole_step() const;

@@ -194,7 +194,16 @@ Status WriteThread::drain() {
     return owner_.published() - owner_.used() >= owner_end &&
            shared_.published() - shared_.used() >= shared_end;
   };
-  const WaitEnd end = wait_until(limit_, is_drained);
+  WaitEnd end = wait_until(limit_, is_drained);
+  if (end == WaitEnd::done && writer_->needs_settling()) {
+    std::uint64_t asked = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      asked = ++settles_asked_;
+    }
+    end = wait_until(limit_,
+                     [&] { return settles_ >= asked || has_ended_writing_; });
+  }
   if (end != WaitEnd::done) give_up(end);
   if (is_stuck()) return failure()->error;
   return {};
@@ -257,6 +266,7 @@ void WriteThread::run() {
     is_last = sleep();
     while (!is_terminating_ && read_lanes_safely()) {
     }
+    settle_if_asked();
     if (is_terminating_) {
       read_published();
       end_writing();
@@ -289,6 +299,20 @@ void WriteThread::end_writing() {
   call_writer([](StepWriter& writer) { return writer.close(); });
   const std::lock_guard lock(mutex_);
   has_ended_writing_ = true;
+  moved_.notify_all();
+}
+
+// For `drain`, which waits for it.
+void WriteThread::settle_if_asked() {
+  std::uint64_t asked = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (settles_asked_ == settles_) return;
+    asked = settles_asked_;
+  }
+  call_writer([](StepWriter& writer) { return writer.settle(); });
+  const std::lock_guard lock(mutex_);
+  settles_ = asked;
   moved_.notify_all();
 }
 

@@ -102,6 +102,7 @@ class WriteThread {
   void give_up(WaitEnd reason);
   void latch(const Error& error, Step step);
   void read_published();
+  void settle_if_asked();
   void end_writing();
   void finish_within(std::chrono::milliseconds at_most);
   bool is_writing() const;
@@ -156,6 +157,10 @@ class WriteThread {
   WriteCounts counts_;
   double cpu_seconds_ = 0;
   bool has_ended_ = false;
+  // How many times `drain` has asked for `StepWriter::settle`, and which of
+  // them were served.
+  std::uint64_t settles_asked_ = 0;
+  std::uint64_t settles_ = 0;
 
   std::thread thread_;
 };

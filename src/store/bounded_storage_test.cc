@@ -44,6 +44,8 @@ Status make(StorageCall call, Storage& storage) {
       return storage.remove("old");
     case move:
       return storage.move("old", "moved");
+    case settle:
+      return as_status(storage.settle());
   }
   return {};
 }

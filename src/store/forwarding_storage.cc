@@ -29,6 +29,8 @@ std::string_view verb_of(StorageCall call) {
       return "look up";
     case StorageCall::move:
       return "move";
+    case StorageCall::settle:
+      return "finish the upload of";
   }
   return "use";
 }
@@ -139,6 +141,11 @@ Status ForwardingStorage::remove(std::string_view key) {
 Status ForwardingStorage::move(std::string_view from, std::string_view to) {
   SMD_CHECK_OK(enter(StorageCall::move, from));
   return inner_->move(from, to);
+}
+
+Result<bool> ForwardingStorage::settle() {
+  SMD_CHECK_OK(enter(StorageCall::settle, "files"));
+  return inner_->settle();
 }
 
 }  // namespace smdebug

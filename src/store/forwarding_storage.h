@@ -28,6 +28,7 @@ enum class StorageCall {
   exists,
   remove,
   move,
+  settle,
 };
 
 // Returns the call as an error message names it: "write 'events/a'".
@@ -63,6 +64,8 @@ class ForwardingStorage : public Storage {
   Result<bool> exists(std::string_view key) const override;
   Status remove(std::string_view key) override;
   Status move(std::string_view from, std::string_view to) override;
+  bool is_remote() const override { return inner_->is_remote(); }
+  Result<bool> settle() override;
 
  private:
   Status enter(StorageCall call, std::string_view key) const {

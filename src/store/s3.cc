@@ -271,6 +271,8 @@ class S3Storage final : public Storage {
     return place_->client.remove(place_->key(from));
   }
 
+  bool is_remote() const override { return true; }
+
  private:
   Result<std::string> get(std::string_view key, const ByteRange& range) const {
     const std::uint64_t most =

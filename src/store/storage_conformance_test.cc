@@ -1,6 +1,7 @@
 #include "smdebug/store/bounded_storage.h"
 
 #include "store/backends.h"
+#include "store/upload_queue.h"
 #include "tests/conformance/storage_suite.h"
 #include "tests/support/temporary_folder_testing.h"
 
@@ -27,6 +28,12 @@ INSTANTIATE_TEST_SUITE_P(Bounded, StorageSuite, testing::Values([] {
                            return bounded_storage(
                                make_memory_storage("memory://bounded"), {});
                          }));
+INSTANTIATE_TEST_SUITE_P(
+    Queued, StorageSuite, testing::Values([] {
+      return make_upload_queue(
+          make_memory_storage("memory://queued"),
+          {[](std::string_view key) { return key.starts_with("a"); }, 100, 3});
+    }));
 
 }  // namespace
 }  // namespace smdebug

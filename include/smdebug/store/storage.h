@@ -194,6 +194,14 @@ class Storage {
   /// Gives the object `from` the key `to`, replacing an older object with that
   /// key; succeeds if `from` does not exist. Fails with `io`.
   virtual Status move(std::string_view from, std::string_view to) = 0;
+
+  /// True if calls are requests over a network. False by default.
+  virtual bool is_remote() const { return false; }
+
+  /// Returns whether every object that was committed is published. If `commit`
+  /// returns before that, waits until one more of them is; fails with the error
+  /// of the first that could not be. By default, `commit` has published it.
+  virtual Result<bool> settle() { return true; }
 };
 
 /// Creates or replaces a whole object. Fails as `create` and `commit` do.
