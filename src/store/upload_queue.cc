@@ -33,8 +33,8 @@ class Uploads : public std::enable_shared_from_this<Uploads> {
     return options_.may_overtake && options_.may_overtake(key);
   }
 
-  // Waits until there is space. An upload that needs more than all of it is
-  // made alone.
+  // Waits until there is space. An upload that needs more than all of it waits
+  // until there is no other one.
   Status add(Upload upload) {
     {
       std::unique_lock lock(mutex_);
