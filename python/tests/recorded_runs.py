@@ -17,12 +17,17 @@ def record(out_dir, *tensors, **options):
     return read(out_dir), hook
 
 
+def modes_of(run):
+    """The modes of the steps; GLOBAL for a run that sets none."""
+    return run.modes() or [smd.modes.GLOBAL]
+
+
 def contents(run):
     """(name, mode, step of the mode) -> (dtype, shape, bytes) of each value of a Trial."""
     found = {}
     for name in run.tensor_names():
         tensor = run.tensor(name)
-        for mode in run.modes():
+        for mode in modes_of(run):
             for step in tensor.steps(mode=mode):
                 value = np.asarray(tensor.value(step, mode=mode))
                 found[name, mode, step] = str(value.dtype), value.shape, value.tobytes()
@@ -34,7 +39,7 @@ def statistics(run):
     return {
         (name, mode, step): run.tensor(name).statistics(step, mode=mode)
         for name in run.tensor_names()
-        for mode in run.modes()
+        for mode in modes_of(run)
         for step in run.tensor(name).steps(mode=mode)
     }
 
@@ -42,7 +47,7 @@ def statistics(run):
 def frame(run):
     """Everything in a run except the values: steps, modes, workers, collections."""
     return {
-        "steps": {mode: run.steps(mode=mode) for mode in run.modes()},
+        "steps": {mode: run.steps(mode=mode) for mode in modes_of(run)},
         "global steps": run.steps(),
         "workers": run.workers(),
         "collections": {

@@ -3,20 +3,16 @@
 import concurrent.futures
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import textwrap
-import threading
-import uuid
 
-import boto3
-import botocore.config
 import moto.server
 import numpy as np
 import pytest
 import torch
 from recorded_runs import contents, frame, statistics
+from stores import connect, moto_server
 
 import smdebug.pytorch as smd
 from conftest import Net, train
@@ -28,71 +24,15 @@ GOLDEN = ROOT / "tests/golden"
 STORE_TEST = ROOT / "build/asan/src/store/smdebug_store_test"
 
 
-class Store:
-    """A bucket of a server, seen by another client."""
-
-    def __init__(self, endpoint):
-        self.endpoint = endpoint
-        self.bucket = f"runs-{uuid.uuid4()}"
-        self.client = boto3.client(
-            "s3", config=botocore.config.Config(retries={"total_max_attempts": 1})
-        )
-        self.client.create_bucket(
-            Bucket=self.bucket,
-            CreateBucketConfiguration={"LocationConstraint": os.environ["AWS_REGION"]},
-        )
-
-    def uri(self, prefix):
-        return f"s3://{self.bucket}/{prefix}"
-
-    def upload(self, folder, prefix):
-        for path in sorted(pathlib.Path(folder).rglob("*")):
-            if path.is_file():
-                key = f"{prefix}/{path.relative_to(folder)}"
-                self.client.put_object(Bucket=self.bucket, Key=key, Body=path.read_bytes())
-
-    def objects(self, prefix):
-        """Key below the prefix -> bytes."""
-        pages = self.client.get_paginator("list_objects_v2").paginate(
-            Bucket=self.bucket, Prefix=f"{prefix}/"
-        )
-        keys = [each["Key"] for page in pages for each in page.get("Contents", ())]
-        return {
-            key.removeprefix(f"{prefix}/"): self.client.get_object(Bucket=self.bucket, Key=key)[
-                "Body"
-            ].read()
-            for key in keys
-        }
-
-
 @pytest.fixture(scope="module")
 def server():
-    """In a process of its own, as a server is."""
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        for line in process.stderr:
-            if found := re.search(r"Running on (http://\S+)", line):
-                break
-        # It logs each request, and waits if nobody reads that.
-        threading.Thread(target=process.stderr.read, daemon=True).start()
-        yield found[1]
-        process.terminate()
+    with moto_server() as address:
+        yield address
 
 
 @pytest.fixture
 def store(server, monkeypatch):
     return connect(server, monkeypatch)
-
-
-def connect(server, monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    monkeypatch.setenv("AWS_REGION", "eu-west-1")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    return Store(server)
 
 
 def command_line(*arguments):

@@ -25,6 +25,8 @@ std::string sha256(std::string_view text) {
 
 std::string sha1(std::string_view text) { return digest_of(text, EVP_sha1()); }
 
+std::string md5(std::string_view text) { return digest_of(text, EVP_md5()); }
+
 std::string hmac_sha256(std::string_view key, std::string_view text) {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int size = 0;

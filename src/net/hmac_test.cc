@@ -18,6 +18,11 @@ TEST(Hmac, NamesFilesAsPublished) {
   EXPECT_EQ(hex_text(sha1("abc")), "a9993e364706816aba3e25717850c26c9cd0d89d");
 }
 
+// RFC 1321, appendix A.5.
+TEST(Hmac, FindsDamageAsPublished) {
+  EXPECT_EQ(hex_text(md5("abc")), "900150983cd24fb0d6963f7d28e17f72");
+}
+
 // RFC 4231, test cases 1, 2 and 6.
 TEST(Hmac, SignsAsPublished) {
   EXPECT_EQ(hex_text(hmac_sha256(std::string(20, '\x0b'), "Hi There")),

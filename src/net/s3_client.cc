@@ -1,6 +1,9 @@
 #include "net/s3_client.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cinttypes>
+#include <cstdio>
 #include <span>
 #include <utility>
 
@@ -98,13 +101,6 @@ bool has_right_checksum(const HttpResponse& response) {
          wanted == checksum_text(response.body);
 }
 
-// The region that the server says is that of the bucket; empty if none.
-std::string told_region(const HttpResponse& response) {
-  const std::string_view header = response.header("x-amz-bucket-region");
-  if (!header.empty()) return std::string(header);
-  return find_xml_text(response.body, "Region").value_or("");
-}
-
 // Decodes what `uri_encoded` makes, and '+' as a blank.
 std::string uri_decoded(std::string_view text) {
   std::string decoded;
@@ -121,6 +117,58 @@ std::string uri_decoded(std::string_view text) {
     }
   }
   return decoded;
+}
+
+// Whether a whole object does not have the MD5 that is its tag. The tags of
+// some objects are no hashes of this kind.
+bool contradicts_its_tag(const HttpResponse& response) {
+  std::string_view tag = response.header("etag");
+  if (response.status != 200 || tag.size() != 34 ||
+      !response.header(kChecksumHeader).empty()) {
+    return false;
+  }
+  const std::string hash = hex_text(md5(response.body));
+  return !hash.empty() && tag.substr(1, 32) != hash;
+}
+
+// Whether the body is as long as the head of the answer to a range says.
+std::string fault_of_range(const HttpResponse& response) {
+  std::uint64_t first = 0, last = 0;
+  const std::string range(response.header("content-range"));
+  if (response.status != 206 ||
+      std::sscanf(range.c_str(), "bytes %" SCNu64 "-%" SCNu64, &first, &last) !=
+          2 ||
+      response.body.size() == last - first + 1) {
+    return "";
+  }
+  return fmt::format("the answer has {} bytes, and its range is '{}'",
+                     response.body.size(), printable(range));
+}
+
+std::optional<std::vector<XmlRecord>> listed(const HttpResponse& page) {
+  return find_xml_records(page.body, "ListBucketResult", "Contents");
+}
+
+// Adds the objects of a page. A server may repeat those of the page before.
+void add_objects(const HttpResponse& page, std::vector<S3Object>& objects) {
+  const bool is_encoded = find_xml_text(page.body, "EncodingType") == "url";
+  const auto records = listed(page);
+  for (const XmlRecord& record : *records) {
+    const auto key = record.find("Key"), bytes = record.find("Size");
+    if (key == record.end() || bytes == record.end()) continue;
+    S3Object object = {is_encoded ? uri_decoded(key->second) : key->second,
+                       find_number<std::uint64_t>(bytes->second).value_or(0)};
+    if (objects.empty() || objects.back().key < object.key) {
+      objects.push_back(std::move(object));
+    }
+  }
+}
+
+// The region that the server says is that of the bucket; empty if none.
+std::string told_region(const HttpResponse& response) {
+  const std::string_view header = response.header("x-amz-bucket-region");
+  if (!header.empty()) return std::string(header);
+  return find_xml_text(response.body, "Region").value_or("");
 }
 
 }  // namespace
@@ -153,7 +201,11 @@ Result<std::string> S3Client::get(std::string_view key, std::uint64_t start,
                       ? fmt::format("bytes={}-", start)
                       : fmt::format("bytes={}-{}", start, last)});
   }
+  if (!is_whole) wanted.find_fault = fault_of_range;
   SMD_TRY(HttpResponse response, send(wanted, {416}));
+  if (is_whole) {
+    SMD_TRY(response, confirmed(wanted, std::move(response)));
+  }
   if (response.status == 416) return std::string();  // begins after the end
   std::string bytes = std::move(response.body);
   if (!is_whole && response.status == 200) {
@@ -164,6 +216,20 @@ Result<std::string> S3Client::get(std::string_view key, std::uint64_t start,
   return Error{Error::Code::io,
                fmt::format("cannot {}: it has more than {} bytes",
                            wanted.action, max_bytes)};
+}
+
+// Reads an object again that contradicts its tag. If the same bytes come, the
+// tags of this bucket are no hashes.
+Result<HttpResponse> S3Client::confirmed(const Request& request,
+                                         HttpResponse response) const {
+  for (int i = 1; i < retries_.attempts && tags_are_hashes_ &&
+                  contradicts_its_tag(response);
+       ++i) {
+    SMD_TRY(HttpResponse again, send(request, {416}));
+    if (again.body == response.body) tags_are_hashes_ = false;
+    response = std::move(again);
+  }
+  return response;
 }
 
 Result<bool> S3Client::exists(std::string_view key) const {
@@ -187,13 +253,19 @@ Result<bool> S3Client::put_if_free(std::string_view key,
                                : HttpHeader{"if-none-match", "*"});
   wanted.body = body;
   SMD_TRY(const HttpResponse response, send(wanted, {412, 501}));
-  if (response.status == 501) {
-    return Error{Error::Code::unsupported,
-                 "the server has no conditional requests"};
-  }
+  if (response.status == 501) return put_if_absent(key, body);
   if (response.is_success()) return true;
   // An attempt whose answer was lost may have created it.
   SMD_TRY(const std::string found, get(key, 0, UINT64_MAX, body.size() + 1));
+  return found == body;
+}
+
+Result<bool> S3Client::put_if_absent(std::string_view key,
+                                     std::string_view body) const {
+  SMD_TRY(const bool is_taken, exists(key));
+  if (is_taken) return false;
+  SMD_CHECK_OK(put(key, std::string(body)));
+  SMD_TRY(const std::string found, get(key, 0, UINT64_MAX, kMaxResponseBytes));
   return found == body;
 }
 
@@ -225,26 +297,21 @@ Result<std::vector<S3Object>> S3Client::list(std::string_view prefix,
     } else if (!after.empty()) {
       wanted.query.emplace_back("start-after", after);
     }
+    wanted.find_fault = [](const HttpResponse& page) {
+      return listed(page) ? "" : "the answer is not that of an S3 server";
+    };
     const std::string action = wanted.action;
+    const std::size_t before = objects.size();
     SMD_TRY(const HttpResponse page, send(wanted));
-    const auto records =
-        find_xml_records(page.body, "ListBucketResult", "Contents");
-    if (!records) {
-      return Error{Error::Code::io, "cannot " + action +
-                                        ": the answer is not that of an "
-                                        "S3 server"};
-    }
-    const bool is_encoded = find_xml_text(page.body, "EncodingType") == "url";
-    for (const XmlRecord& record : *records) {
-      const auto key = record.find("Key"), bytes = record.find("Size");
-      if (key == record.end() || bytes == record.end()) continue;
-      objects.push_back(
-          {is_encoded ? uri_decoded(key->second) : key->second,
-           find_number<std::uint64_t>(bytes->second).value_or(0)});
-    }
+    add_objects(page, objects);
     token.clear();
     if (find_xml_text(page.body, "IsTruncated") == "true") {
       token = find_xml_text(page.body, "NextContinuationToken").value_or("");
+    }
+    if (!token.empty() && objects.size() == before) {
+      return Error{
+          Error::Code::io,
+          fmt::format("cannot {}: the server repeats a page of it", action)};
     }
   } while (!token.empty());
   return objects;
@@ -381,10 +448,13 @@ S3Client::Judgment S3Client::judge(const Request& request,
     return {Next::take};
   }
   if (response.is_success() && code.empty()) {
-    if (request.method == "HEAD" || has_right_checksum(response)) {
-      return {Next::take};
+    std::string fault =
+        request.find_fault ? request.find_fault(response) : std::string();
+    if (request.method != "HEAD" && !has_right_checksum(response)) {
+      fault = "the bytes do not have their checksum";
     }
-    return {Next::repeat, "the bytes do not have their checksum"};
+    if (fault.empty()) return {Next::take};
+    return {Next::repeat, std::move(fault)};
   }
   const std::string answer = answer_text(response, code);
   if (response.is_success() || is_transient(response.status, code)) {

@@ -3,6 +3,7 @@
 // Requests of S3 and of stores with its protocol: the objects of one bucket.
 // Requests that fail for a reason that passes are sent again.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -79,8 +80,10 @@ class S3Client {
 
   Status put(std::string_view key, std::string body) const;
 
-  // Creates the object unless the key is taken; returns whether it did. Fails
-  // with `unsupported` if the server has no conditional requests.
+  // Creates the object unless the key is taken; returns whether it did. If the
+  // server has no conditional requests, the object is looked for, written and
+  // read again: of several clients at the same moment, more than one may then
+  // get `true`.
   Result<bool> put_if_free(std::string_view key, std::string_view body) const;
 
   // Succeeds if there is no such object.
@@ -113,6 +116,8 @@ class S3Client {
     std::vector<HttpHeader> headers = {};
     std::string body = {};
     std::uint64_t max_response_bytes = kMaxResponseBytes;
+    // Returns the fault of a response that is a success, or nothing.
+    std::function<std::string(const HttpResponse&)> find_fault = {};
   };
 
   // What to do about the answer to an attempt. `repeat_once`: something was
@@ -129,6 +134,9 @@ class S3Client {
                             std::vector<int> expected = {}) const;
   Judgment judge(const Request& request, const HttpResponse& response,
                  std::span<const int> expected) const;
+  Result<HttpResponse> confirmed(const Request& request,
+                                 HttpResponse response) const;
+  Result<bool> put_if_absent(std::string_view key, std::string_view body) const;
   Result<HttpRequest> make(const Request& request) const;
   // Whether the next attempt may succeed because this response has the
   // region of the bucket, or the time of the server.
@@ -143,6 +151,7 @@ class S3Client {
   const HttpClient& http_;
   const Clock& clock_;
   const RetryPolicy retries_;
+  mutable std::atomic<bool> tags_are_hashes_ = true;
   mutable std::mutex mutex_;  // guards what responses correct:
   mutable S3Endpoint endpoint_;
   mutable double server_ahead_seconds_ = 0;

@@ -141,10 +141,56 @@ TEST_F(S3ClientTest, RefusesAPageThatIsNoListing) {
     server_.instead = [=](const HttpRequest&, int) {
       return Answer(HttpResponse{200, body});
     };
-    EXPECT_THAT(client_.list("", ""),
-                FailsWith(Error::Code::io, HasSubstr("not that of an S3")))
+    EXPECT_THAT(client_.list("", ""), FailsWith(Error::Code::unavailable,
+                                                HasSubstr("not that of an S3")))
         << body;
   }
+}
+
+TEST_F(S3ClientTest, EndsAListingWhosePagesAreTheSame) {
+  server_.instead = [](const HttpRequest&, int) {
+    return Answer(HttpResponse{
+        200,
+        "<ListBucketResult><Contents><Key>k</Key><Size>1</Size></Contents>"
+        "<IsTruncated>true</IsTruncated>"
+        "<NextContinuationToken>t</NextContinuationToken>"
+        "</ListBucketResult>"});
+  };
+  EXPECT_THAT(client_.list("", ""),
+              FailsWith(Error::Code::io, HasSubstr("repeats a page")));
+  EXPECT_THAT(server_.requests(), SizeIs(2));
+}
+
+TEST_F(S3ClientTest, ReadsAgainWhatContradictsItsTag) {
+  const std::string tag = "\"1cb251ec0d568de6a929b520c4aed8d1\"";  // of "text"
+  server_.instead = [=](const HttpRequest&, int number) {
+    return Answer(
+        HttpResponse{200, number == 1 ? "te" : "text", {{"etag", tag}}});
+  };
+  EXPECT_THAT(client_.get("k", 0, UINT64_MAX, 100), IsOkAndHolds("text"));
+  EXPECT_THAT(server_.requests(), SizeIs(2));
+}
+
+TEST_F(S3ClientTest, TakesWhatContradictsItsTagTwice) {
+  server_.instead = [](const HttpRequest&, int) {
+    return Answer(HttpResponse{
+        200, "text", {{"etag", "\"00000000000000000000000000000000\""}}});
+  };
+  for (const std::size_t requests : {2, 3, 4}) {
+    EXPECT_THAT(client_.get("k", 0, UINT64_MAX, 100), IsOkAndHolds("text"));
+    EXPECT_THAT(server_.requests(), SizeIs(requests));
+  }
+}
+
+TEST_F(S3ClientTest, ReadsAgainARangeOfAnotherLength) {
+  ASSERT_THAT(client_.put("k", "0123456789"), IsOk());
+  server_.instead = [](const HttpRequest&, int number) {
+    return number == 2 ? Answer(HttpResponse{
+                             206, "123", {{"content-range", "bytes 1-4/10"}}})
+                       : std::nullopt;
+  };
+  EXPECT_THAT(client_.get("k", 1, 4, 100), IsOkAndHolds("1234"));
+  EXPECT_THAT(server_.requests(), SizeIs(3));
 }
 
 TEST_F(S3ClientTest, CreatesAnObjectOnce) {
@@ -161,10 +207,17 @@ TEST_F(S3ClientTest, KnowsAnObjectThatItCreatedAlthoughTheAnswerWasLost) {
   EXPECT_THAT(client_.put_if_free("claim", "a"), IsOkAndHolds(true));
 }
 
-TEST_F(S3ClientTest, TellsThatAServerHasNoConditionalRequests) {
-  answer_first(1, failure(501, "NotImplemented"));
-  EXPECT_THAT(client_.put_if_free("claim", "a"),
-              FailsWith(Error::Code::unsupported));
+TEST_F(S3ClientTest, CreatesAnObjectOnceWithoutConditionalRequests) {
+  server_.instead = [](const HttpRequest& request, int) {
+    const bool is_conditional =
+        std::ranges::find(request.headers, "if-none-match",
+                          &HttpHeader::name) != request.headers.end();
+    return is_conditional ? Answer(failure(501, "NotImplemented"))
+                          : std::nullopt;
+  };
+  EXPECT_THAT(client_.put_if_free("claim", "a"), IsOkAndHolds(true));
+  EXPECT_THAT(client_.put_if_free("claim", "b"), IsOkAndHolds(false));
+  EXPECT_EQ(server_.objects().at("claim"), "a");
 }
 
 TEST_F(S3ClientTest, CopiesAndRemoves) {

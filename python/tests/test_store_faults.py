@@ -1,0 +1,84 @@
+"""Runs in object stores behind a network and a store with faults."""
+
+import contextlib
+
+import pytest
+import torch
+from recorded_runs import contents, frame
+from stores import connect, fault_proxy, faults_made, moto_server
+
+import smdebug.pytorch as smd
+from conftest import Net, train
+from smdebug.exceptions import SMDebugError
+from smdebug.trials import create_trial
+
+# A sixth of the requests fail: of six attempts at one of them, all do once in 47,000 requests.
+SHARE = 1 / 6
+FAULTS = ("429", "500", "503", "reset", "lost", "cut", "short", "slow", "twice", "garbage")
+SCHEMES = pytest.mark.parametrize("scheme", ["s3", pytest.param("gs", marks=pytest.mark.long)])
+
+
+@pytest.fixture(scope="module")
+def server():
+    with moto_server() as address:
+        yield address
+
+
+@contextlib.contextmanager
+def recording(out_dir):
+    """A function that trains and returns the losses; the run is complete afterwards, and then
+    ends."""
+    torch.manual_seed(7)
+    model = Net()
+    save_config = smd.SaveConfig(save_interval=2)
+    with smd.Hook(out_dir, save_all=True, save_config=save_config) as hook:
+        hook.register_module(model)
+
+        def train_to_end():
+            losses = train(model, 6)
+            hook.flush()
+            return losses
+
+        yield train_to_end
+    assert hook.status().state == "closed"
+
+
+def record(out_dir):
+    with recording(out_dir) as train_to_end:
+        return train_to_end()
+
+
+@pytest.fixture(scope="module")
+def on_disk(tmp_path_factory):
+    run = tmp_path_factory.mktemp("disk") / "run"
+    losses = record(run)
+    trial = create_trial(run)
+    return losses, frame(trial), contents(trial)
+
+
+@SCHEMES
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_run_is_written_and_read_as_on_a_disk(server, on_disk, fault, scheme, monkeypatch):
+    share = SHARE / 4 if fault == "slow" else SHARE
+    store = connect(server, monkeypatch, scheme)
+    with fault_proxy(server, f"{fault}:{share}", seed=len(fault)) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        losses = record(store.uri("run"))
+        trial = create_trial(store.uri("run"))
+        assert (losses, frame(trial), contents(trial)) == on_disk
+        assert faults_made(proxy)[fault] > 0
+
+
+@SCHEMES
+def test_an_old_listing_hides_steps_only_until_the_next_one(server, on_disk, scheme, monkeypatch):
+    store = connect(server, monkeypatch, scheme)
+    with fault_proxy(server, "stale:0.5") as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+        with pytest.raises(SMDebugError, match="no run at"):
+            create_trial(store.uri("run"), timeout=0)
+        with recording(store.uri("run")) as train_to_end:
+            train_to_end()
+            trial = create_trial(store.uri("run"), timeout=60)
+            trial.wait_for_steps([0, 2, 4], timeout=60)
+            assert contents(trial) == on_disk[2]
+        assert faults_made(proxy)["stale"] > 0
