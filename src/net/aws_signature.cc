@@ -51,8 +51,6 @@ std::string form_encoded(
 
 namespace {
 
-constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
-
 // Trims the value and reduces several blanks to one.
 std::string canonical_value(std::string_view value) {
   std::string canonical;
@@ -108,17 +106,19 @@ CanonicalHeaders canonical_headers(const HttpRequest& request,
 
 std::string signing_key(const AwsCredentials& credentials,
                         const std::string& date, const AwsScope& scope) {
-  const std::string of_date =
-      hmac_sha256("AWS4" + credentials.secret_access_key, date);
+  const std::string of_date = hmac_sha256(
+      std::string(scope.dialect.key_prefix) + credentials.secret_access_key,
+      date);
   const std::string of_region = hmac_sha256(of_date, scope.region);
   const std::string of_service = hmac_sha256(of_region, scope.service);
-  return hmac_sha256(of_service, "aws4_request");
+  return hmac_sha256(of_service, scope.dialect.end_of_scope);
 }
 
 // The hash of the body, unless a header has it.
-std::string payload_hash(const HttpRequest& request) {
-  const auto found =
-      std::ranges::find(request.headers, kPayloadHashHeader, &HttpHeader::name);
+std::string payload_hash(const HttpRequest& request,
+                         const SignatureDialect& dialect) {
+  const auto found = std::ranges::find(
+      request.headers, dialect.header(kPayloadHash), &HttpHeader::name);
   return found == request.headers.end() ? hex_text(sha256(request.body))
                                         : found->value;
 }
@@ -130,30 +130,33 @@ Status sign_request(HttpRequest& request, const AwsCredentials& credentials,
   SMD_TRY(const UrlParts url, split_url(request.url));
   const std::string time = utc_text(wall_seconds, "%Y%m%dT%H%M%SZ");
   const std::string date = time.substr(0, 8);
-  request.headers.push_back({"x-amz-date", time});
+  const SignatureDialect& dialect = scope.dialect;
+  request.headers.push_back({dialect.header("date"), time});
   if (!credentials.session_token.empty()) {
     request.headers.push_back(
-        {"x-amz-security-token", credentials.session_token});
+        {dialect.header("security-token"), credentials.session_token});
   }
 
+  const bool is_object_store =
+      scope.service == "s3" || scope.service == "storage";
   const CanonicalHeaders headers = canonical_headers(request, url.authority);
-  const std::string canonical_request = fmt::format(
-      "{}\n{}\n{}\n{}\n{}\n{}", request.method,
-      scope.service == "s3" ? url.path : uri_encoded(url.path, true),
-      canonical_query(url.query), headers.lines, headers.names,
-      payload_hash(request));
-  const std::string credential_scope =
-      fmt::format("{}/{}/{}/aws4_request", date, scope.region, scope.service);
+  const std::string canonical_request =
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}", request.method,
+                  is_object_store ? url.path : uri_encoded(url.path, true),
+                  canonical_query(url.query), headers.lines, headers.names,
+                  payload_hash(request, dialect));
+  const std::string credential_scope = fmt::format(
+      "{}/{}/{}/{}", date, scope.region, scope.service, dialect.end_of_scope);
   const std::string signed_text =
-      fmt::format("{}\n{}\n{}\n{}", kAlgorithm, time, credential_scope,
+      fmt::format("{}\n{}\n{}\n{}", dialect.algorithm, time, credential_scope,
                   hex_text(sha256(canonical_request)));
   const std::string signature =
       hex_text(hmac_sha256(signing_key(credentials, date, scope), signed_text));
   request.headers.push_back(
       {"authorization",
        fmt::format("{} Credential={}/{}, SignedHeaders={}, Signature={}",
-                   kAlgorithm, credentials.access_key_id, credential_scope,
-                   headers.names, signature)});
+                   dialect.algorithm, credentials.access_key_id,
+                   credential_scope, headers.names, signature)});
   return {};
 }
 

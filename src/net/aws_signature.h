@@ -19,20 +19,40 @@ struct AwsCredentials {
   std::string session_token;  // empty for permanent credentials
 };
 
-struct AwsScope {
-  std::string region;
-  std::string service;  // the name in signatures: "sns", "s3"
+// The words of a signature. Google Cloud Storage takes AWS's as well, but not
+// together with its own headers.
+struct SignatureDialect {
+  std::string_view algorithm;
+  std::string_view key_prefix;
+  std::string_view end_of_scope;
+  std::string_view header_prefix;
+
+  std::string header(std::string_view name) const {
+    return std::string(header_prefix).append(name);
+  }
 };
 
-// S3 requires this header: the SHA-256 of the body in hexadecimal digits, or
-// "UNSIGNED-PAYLOAD". `sign_request` then takes the hash from it.
-inline constexpr std::string_view kPayloadHashHeader = "x-amz-content-sha256";
+inline constexpr SignatureDialect kAwsDialect = {"AWS4-HMAC-SHA256", "AWS4",
+                                                 "aws4_request", "x-amz-"};
+inline constexpr SignatureDialect kGoogleDialect = {
+    "GOOG4-HMAC-SHA256", "GOOG4", "goog4_request", "x-goog-"};
+
+struct AwsScope {
+  std::string region;
+  std::string service;  // the name in signatures: "sns", "s3", "storage"
+  SignatureDialect dialect = kAwsDialect;
+};
+
+// Object stores require the header x-amz-content-sha256: the SHA-256 of the
+// body in hexadecimal digits, or "UNSIGNED-PAYLOAD". `sign_request` then takes
+// the hash from it.
+inline constexpr std::string_view kPayloadHash = "content-sha256";
 
 // Adds the headers x-amz-date, x-amz-security-token (with a session token) and
 // authorization. The signature covers these, the host and all headers of the
 // request, so none may be added or changed afterwards. The caller
-// percent-encodes the path of the URL. S3 expects this path in the signature,
-// other services expect it encoded a second time. Fails with
+// percent-encodes the path of the URL. Object stores expect this path in the
+// signature, other services expect it encoded a second time. Fails with
 // `invalid_argument` for an invalid URL.
 Status sign_request(HttpRequest& request, const AwsCredentials& credentials,
                     const AwsScope& scope, double wall_seconds);

@@ -150,6 +150,22 @@ TEST(AwsSignature, RefusesWhatIsNoUrl) {
               FailsWith(Error::Code::invalid_argument));
 }
 
+// Computed with Python's hmac from Google's documentation of its signatures.
+TEST(GoogleSignature, HasItsOwnWordsAndHeaders) {
+  HttpRequest request;
+  request.url = "https://storage.googleapis.com/runs/a%20b";
+  request.headers = {{"x-goog-content-sha256",
+                      "e3b0c44298fc1c149afbf4c8996fb924"
+                      "27ae41e4649b934ca495991b7852b855"}};
+  EXPECT_EQ(authorization_of(request, kCredentials,
+                             {"auto", "storage", kGoogleDialect}),
+            "GOOG4-HMAC-SHA256 "
+            "Credential=AKIDEXAMPLE/20150830/auto/storage/goog4_request, "
+            "SignedHeaders=host;x-goog-content-sha256;x-goog-date, "
+            "Signature="
+            "cb2c12423f3a0743b1950ddb640f7d003459e682594e25d6263ec6a2c07b30c0");
+}
+
 }  // namespace
 
 }  // namespace smdebug

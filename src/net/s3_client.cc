@@ -181,6 +181,8 @@ S3Client::S3Client(S3Location location, S3Endpoint endpoint,
       http_(http),
       clock_(clock),
       retries_(retries),
+      is_of_google_(endpoint.is_of_google),
+      dialect_(is_of_google_ ? kGoogleDialect : kAwsDialect),
       endpoint_(std::move(endpoint)) {}
 
 // --- the objects ---
@@ -190,7 +192,9 @@ Result<std::string> S3Client::get(std::string_view key, std::uint64_t start,
                                   std::uint64_t max_bytes) const {
   if (length == 0) return std::string();
   Request wanted = request("read", "GET", key);
-  wanted.headers.push_back({"x-amz-checksum-mode", "ENABLED"});
+  if (!is_of_google_) {
+    wanted.headers.push_back({"x-amz-checksum-mode", "ENABLED"});
+  }
   // The text of an error may be longer.
   wanted.max_response_bytes = std::max(max_bytes, kMaxResponseBytes);
   const bool is_whole = start == 0 && length == UINT64_MAX;
@@ -248,7 +252,7 @@ Status S3Client::put(std::string_view key, std::string body) const {
 Result<bool> S3Client::put_if_free(std::string_view key,
                                    std::string_view body) const {
   Request wanted = request("create", "PUT", key);
-  wanted.headers.push_back(location_.scheme == "gs"
+  wanted.headers.push_back(is_of_google_
                                ? HttpHeader{"x-goog-if-generation-match", "0"}
                                : HttpHeader{"if-none-match", "*"});
   wanted.body = body;
@@ -277,8 +281,9 @@ Status S3Client::remove(std::string_view key) const {
 
 Status S3Client::copy(std::string_view from, std::string_view to) const {
   Request wanted = request("copy", "PUT", to);
-  wanted.headers.push_back({"x-amz-copy-source", "/" + location_.bucket + "/" +
-                                                     uri_encoded(from, true)});
+  wanted.headers.push_back(
+      {dialect_.header("copy-source"),
+       "/" + location_.bucket + "/" + uri_encoded(from, true)});
   SMD_TRY(const HttpResponse response, send(wanted));
   return {};
 }
@@ -404,18 +409,19 @@ Result<HttpRequest> S3Client::make(const Request& request) const {
   made.timeout = std::chrono::minutes(2);
   made.longest_silence = std::chrono::seconds(15);
   made.max_response_bytes = request.max_response_bytes;
-  if (!request.body.empty() && location_.scheme == "s3") {
-    made.headers.push_back(
-        {std::string(kChecksumHeader), checksum_text(request.body)});
-  }
   if (!request.body.empty()) {
+    const std::string checksum = checksum_text(request.body);
+    made.headers.push_back(
+        is_of_google_ ? HttpHeader{"x-goog-hash", "crc32c=" + checksum}
+                      : HttpHeader{std::string(kChecksumHeader), checksum});
     made.headers.push_back({"content-type", "application/octet-stream"});
   }
   if (!credentials) return made;
   made.headers.push_back(
-      {std::string(kPayloadHashHeader), hex_text(sha256(request.body))});
-  SMD_CHECK_OK(
-      sign_request(made, *credentials, {endpoint.region, "s3"}, seconds));
+      {dialect_.header(kPayloadHash), hex_text(sha256(request.body))});
+  SMD_CHECK_OK(sign_request(
+      made, *credentials,
+      {endpoint.region, is_of_google_ ? "storage" : "s3", dialect_}, seconds));
   return made;
 }
 

@@ -43,6 +43,7 @@ struct S3Endpoint {
   std::string url;                  // "https://s3.eu-west-1.amazonaws.com"
   std::string region;               // of the signatures
   bool is_of_aws = false;           // `url` depends on the region
+  bool is_of_google = false;        // its own headers and signatures
   bool has_bucket_in_host = false;  // "https://<bucket>.s3..."
 };
 
@@ -151,6 +152,8 @@ class S3Client {
   const HttpClient& http_;
   const Clock& clock_;
   const RetryPolicy retries_;
+  const bool is_of_google_;
+  const SignatureDialect dialect_;
   mutable std::atomic<bool> tags_are_hashes_ = true;
   mutable std::mutex mutex_;  // guards what responses correct:
   mutable S3Endpoint endpoint_;

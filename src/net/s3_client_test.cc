@@ -220,6 +220,26 @@ TEST_F(S3ClientTest, CreatesAnObjectOnceWithoutConditionalRequests) {
   EXPECT_EQ(server_.objects().at("claim"), "a");
 }
 
+TEST_F(S3ClientTest, MixesNoHeadersOfAwsWithThoseOfGoogle) {
+  const S3Client google(
+      {"gs", "bucket", ""},
+      {.url = "https://storage.example",
+       .region = "auto",
+       .is_of_google = true},
+      [] { return Result(std::optional(kUser)); }, server_, clock_);
+  EXPECT_THAT(google.put_if_free("claim", "a"), IsOkAndHolds(true));
+  EXPECT_EQ(header_of_last("x-goog-if-generation-match"), "0");
+  EXPECT_EQ(header_of_last("x-goog-hash"), "crc32c=wdBDMA==");
+  EXPECT_THAT(google.copy("claim", "other"), IsOk());
+  EXPECT_EQ(header_of_last("x-goog-copy-source"), "/bucket/claim");
+  EXPECT_THAT(google.get("claim", 0, UINT64_MAX, 9), IsOkAndHolds("a"));
+  for (const HttpRequest& request : server_.requests()) {
+    for (const HttpHeader& header : request.headers) {
+      EXPECT_FALSE(header.name.starts_with("x-amz-")) << header.name;
+    }
+  }
+}
+
 TEST_F(S3ClientTest, CopiesAndRemoves) {
   ASSERT_THAT(client_.put("a +b", "text"), IsOk());
   ASSERT_THAT(client_.copy("a +b", "c"), IsOk());

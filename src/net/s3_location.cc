@@ -76,6 +76,7 @@ S3Endpoint s3_endpoint(const S3Location& location) {
   if (location.scheme == "gs") {
     endpoint.url = kGoogleUrl;
     endpoint.region = "auto";
+    endpoint.is_of_google = true;
     return endpoint;
   }
   endpoint.url = aws_public_endpoint("s3", endpoint.region);
