@@ -3,6 +3,7 @@
 import concurrent.futures
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -22,6 +23,7 @@ from smdebug.trials import S3Trial, create_trial
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests/golden"
 STORE_TEST = ROOT / "build/asan/src/store/smdebug_store_test"
+KILL_TEST = ROOT / "build/release/tests/fault/smdebug_kill_test"
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +74,39 @@ def test_a_run_of_the_original_is_read_as_from_a_disk(store, name):
     assert frame(in_store) == frame(on_disk)
     assert contents(in_store) == contents(on_disk)
     assert statistics(in_store) == statistics(on_disk)
+
+
+@pytest.mark.parametrize("kills", [40, pytest.param(200, marks=pytest.mark.long)])
+def test_kills_lose_no_step_that_was_published(store, kills):
+    if not KILL_TEST.exists():
+        pytest.skip("the test is not built: tools/test release")
+    done = subprocess.run(
+        [KILL_TEST, "--gtest_brief=1"],
+        env={
+            **os.environ,
+            "SMDEBUG_KILL_STORE": store.uri("killed"),
+            "SMDEBUG_KILL_RUNS": str(kills // 20),
+        },
+        capture_output=True,
+        text=True,
+        timeout=1200,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"after {kills} of {kills} deaths" in done.stdout
+
+
+def test_the_run_of_a_job_is_found_below_its_prefix(store, tmp_path):
+    run = GOLDEN / "pytorch_modes/run"
+    store.upload(run, "jobs/mine/debug-output")
+    store.client.put_object(Bucket=store.bucket, Key="jobs/mine/profiler-output/a", Body=b"")
+    expected = contents(create_trial(run))
+    for prefix in ("jobs/mine", "jobs/mine/", "jobs/mine/debug-output"):
+        trial = create_trial(store.uri(prefix))
+        assert contents(trial) == expected
+    assert create_trial(store.uri("jobs/mine")).name == "mine"
+    shutil.copytree(run, tmp_path / "mine/debug-output")
+    assert contents(create_trial(tmp_path / "mine")) == expected
+    assert command_line("show", store.uri("jobs/mine")).returncode == 0
 
 
 def test_a_hook_writes_what_it_writes_to_a_disk(store, tmp_path):

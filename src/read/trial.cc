@@ -56,14 +56,18 @@ std::string offered(std::string_view wanted, std::span<const std::string> known,
                      damage.front().what);
 }
 
+Result<std::shared_ptr<Storage>> open_location(std::string_view location,
+                                               const TrialOptions& options) {
+  return options.storage_limit
+             ? open_bounded_storage(location, *options.storage_limit)
+             : open_storage(location);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Trial>> Trial::open(std::string_view location,
                                            TrialOptions options) {
-  SMD_TRY(std::shared_ptr<Storage> storage,
-          options.storage_limit
-              ? open_bounded_storage(location, *options.storage_limit)
-              : open_storage(location));
+  SMD_TRY(std::shared_ptr<Storage> storage, open_location(location, options));
   const std::string uri = storage->uri();
   const bool waits = options.timeout != std::chrono::nanoseconds(0);
   auto trial = open(std::shared_ptr<const Storage>(std::move(storage)),
@@ -87,8 +91,16 @@ Result<std::unique_ptr<Trial>> Trial::open(
                              "negative, and its end must come after it",
                              first, options.end_step.value_or(first))};
   }
-  auto impl = std::make_unique<Impl>(std::move(storage), std::move(options));
-  SMD_CHECK_OK(impl->wait_for_run());
+  auto impl = std::make_unique<Impl>(std::move(storage), options);
+  SMD_TRY(const std::string_view folder, impl->wait_for_run());
+  if (!folder.empty()) {
+    options.name = impl->options().name;
+    SMD_TRY(auto below,
+            open_location(fmt::format("{}/{}", impl->storage().uri(), folder),
+                          options));
+    impl = std::make_unique<Impl>(std::move(below), std::move(options));
+    SMD_CHECK_OK(impl->wait_for_run());
+  }
   SMD_CHECK_OK(impl->refresh());
   return std::unique_ptr<Trial>(new Trial(std::move(impl)));
 }
@@ -300,7 +312,7 @@ StepState Trial::has_passed_step(Step step, Mode mode) {
 
 Status Trial::wait_for_steps(std::span<const Step> steps, Mode mode,
                              std::optional<std::chrono::nanoseconds> timeout) {
-  const Wait wait(impl_->options(), timeout);
+  const Wait wait(impl_->options(), impl_->storage(), timeout);
   for (Step step : steps) SMD_CHECK_OK(impl_->wait_for_step(step, mode, wait));
   return {};
 }

@@ -25,14 +25,15 @@
 
 namespace smdebug {
 
-// The one way in which a trial waits: it polls ten times a second, logs a
-// reminder every 10 s, and ends when its timeout passes or the caller's
+// The one way in which a trial waits: it polls ten times a second, a store over
+// a network once a second because requests cost money, logs a reminder every
+// 10 s, and ends when its timeout passes or the caller's
 // `check_interrupt` returns true.
 class Wait {
  public:
   // The timeout starts now; none waits forever. `options`, with a clock and a
   // logger, must outlive this.
-  Wait(const TrialOptions& options,
+  Wait(const TrialOptions& options, const Storage& storage,
        std::optional<std::chrono::nanoseconds> timeout,
        std::chrono::nanoseconds first_reminder = std::chrono::seconds(10));
 
@@ -47,6 +48,7 @@ class Wait {
   std::chrono::nanoseconds start_;
   std::optional<std::chrono::nanoseconds> timeout_;
   std::chrono::nanoseconds next_reminder_;
+  std::chrono::nanoseconds poll_;
 };
 
 // Sleeps for `duration`, in short pieces if there is a `check_interrupt` to ask
@@ -58,8 +60,10 @@ class __attribute__((visibility("hidden"))) Trial::Impl {
  public:
   Impl(std::shared_ptr<const Storage> storage, TrialOptions options);
 
-  // Waits until the run can be opened. Fails as `Trial::open`.
-  Status wait_for_run();
+  // Waits until the run can be opened. Returns the folder below that holds it,
+  // such as that of a job of SageMaker; empty if it is here. Fails as
+  // `Trial::open`.
+  Result<std::string_view> wait_for_run();
 
   // Fails with `interrupted` if `check_interrupt` ends the end delay.
   Status refresh();

@@ -17,19 +17,23 @@ namespace smdebug {
 namespace {
 
 constexpr std::chrono::nanoseconds kPoll = std::chrono::milliseconds(100);
+constexpr std::chrono::nanoseconds kRemotePoll = std::chrono::seconds(1);
 // A path without a run is often a mistake.
 constexpr std::chrono::nanoseconds kReminderOfRun = std::chrono::seconds(2);
 constexpr std::chrono::nanoseconds kReminder = std::chrono::seconds(10);
+// Below the prefix of a job of SageMaker, beside its profiler's output.
+constexpr std::string_view kJobFolder = "debug-output";
 
 }  // namespace
 
-Wait::Wait(const TrialOptions& options,
+Wait::Wait(const TrialOptions& options, const Storage& storage,
            std::optional<std::chrono::nanoseconds> timeout,
            std::chrono::nanoseconds first_reminder)
     : options_(options),
       start_(options.clock->monotonic()),
       timeout_(timeout),
-      next_reminder_(start_ + first_reminder) {}
+      next_reminder_(start_ + first_reminder),
+      poll_(storage.is_remote() ? kRemotePoll : kPoll) {}
 
 bool Wait::is_over() const {
   return timeout_ && options_.clock->monotonic() - start_ >= *timeout_;
@@ -44,7 +48,7 @@ Status Wait::pause(std::string_view what) {
                     "command",
                     what));
   }
-  return sleep_for(kPoll, *options_.clock, options_.check_interrupt);
+  return sleep_for(poll_, *options_.clock, options_.check_interrupt);
 }
 
 Status sleep_for(std::chrono::nanoseconds duration, const Clock& clock,
@@ -64,14 +68,20 @@ Status sleep_for(std::chrono::nanoseconds duration, const Clock& clock,
   return {};
 }
 
-Status Trial::Impl::wait_for_run() {
-  Wait wait(options_, options_.timeout, kReminderOfRun);
+Result<std::string_view> Trial::Impl::wait_for_run() {
+  Wait wait(options_, *storage_, options_.timeout, kReminderOfRun);
   while (true) {
     if (options_.before_refresh) options_.before_refresh();
     SMD_CHECK_OK(collections_.refresh(*storage_));
     SMD_TRY(const bool is_ready, can_open());
-    if (is_ready) return {};
-    if (wait.is_over()) return on_timeout();
+    if (is_ready) return std::string_view();
+    SMD_TRY(const auto of_job, storage_->list(fmt::format("{}/{}", kJobFolder,
+                                                          kCollectionsPrefix)));
+    if (!of_job.empty()) return kJobFolder;
+    if (wait.is_over()) {
+      SMD_CHECK_OK(on_timeout());
+      return std::string_view();
+    }
     SMD_CHECK_OK(wait.pause(waiting_text()));
   }
 }

@@ -169,6 +169,7 @@ class BoundedStorage final : public Storage {
         calls_(std::make_shared<Calls>(inner_->uri(), std::move(limit))) {}
 
   const std::string& uri() const override { return inner_->uri(); }
+  bool is_remote() const override { return inner_->is_remote(); }
 
   Result<std::unique_ptr<ObjectWriter>> create(std::string_view key) override {
     using Writer = std::shared_ptr<ObjectWriter>;

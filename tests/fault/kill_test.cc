@@ -1,5 +1,7 @@
 // Tests that SIGKILL at any moment of a training loses only unpublished steps:
-// every listed step is complete, and a restart continues the run.
+// every listed step is complete, and a restart continues the run. Runs are in
+// folders, or below the address in SMDEBUG_KILL_STORE: 10, or
+// SMDEBUG_KILL_RUNS.
 
 #include <algorithm>
 #include <cstdlib>
@@ -33,10 +35,19 @@ using ::testing::Not;
 
 // Kills in one folder, and folders.
 constexpr int kStarts = 20;
-constexpr int kRuns = 10;
 // A busy machine may kill no trainer in the middle of a write: then more.
 constexpr int kMostRuns = 50;
 constexpr Step kForEver = 1'000'000;
+
+int runs_at_least() {
+  const char* given = std::getenv("SMDEBUG_KILL_RUNS");
+  return given ? std::atoi(given) : 10;
+}
+
+std::string store() {
+  const char* given = std::getenv("SMDEBUG_KILL_STORE");
+  return given ? given : "";
+}
 
 std::uint64_t seed() {
   const char* given = std::getenv("SMDEBUG_KILL_SEED");
@@ -267,9 +278,11 @@ TEST(KilledTrainer, LosesNoStepThatWasPublishedAndIsFollowedByTheNext) {
   std::mt19937_64 random(seed());
   std::size_t torn = 0;
   int runs = 0;
-  for (; runs < kRuns || (torn == 0 && runs < kMostRuns); ++runs) {
+  for (; runs < runs_at_least() || (torn == 0 && runs < kMostRuns); ++runs) {
     const TemporaryFolder folder;
-    const std::string run = folder.path() + "/run";
+    const std::string run = store().empty()
+                                ? folder.path() + "/run"
+                                : store() + "/" + std::to_string(runs);
     std::vector<pid_t> started;
     std::set<pid_t> published;
     std::set<Step> steps;
@@ -288,7 +301,8 @@ TEST(KilledTrainer, LosesNoStepThatWasPublishedAndIsFollowedByTheNext) {
       expect_kept(files, trainer.readable(), steps, found);
       ASSERT_FALSE(testing::Test::HasFailure());
       files = std::move(found);
-      torn += unfinished_files(run) > 0;
+      // An object of a store is there or not.
+      torn += !store().empty() || unfinished_files(run) > 0;
     }
     // The stale claim and the torn files are no hindrance.
     const Step size = steps.empty() ? 3 : *steps.rbegin() + 3;

@@ -127,9 +127,10 @@ struct TensorNameQuery {
 
 class Trial {
  public:
-  /// Opens the run at a path or address and loads its index; waits for the run
-  /// as `options` specify. Fails with `not_found` if the timeout passes without
-  /// a run or, with `collections_missing`, if workers are missing; with
+  /// Opens the run at a path or address, or that in the folder "debug-output"
+  /// there, as jobs of SageMaker have it, and loads its index; waits for the
+  /// run as `options` specify. Fails with `not_found` if the timeout passes
+  /// without a run or, with `collections_missing`, if workers are missing; with
   /// `invalid_argument` for an empty range of steps; with `interrupted`,
   /// `unsupported` or `io`.
   static Result<std::unique_ptr<Trial>> open(std::string_view location,
