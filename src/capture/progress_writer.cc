@@ -35,7 +35,11 @@ void ProgressWriter::published(const StepId& step, const WriteCounts& counts,
   progress_.dropped_tensors += dropped_tensors;
   progress_.dropped_bytes += dropped_bytes;
   is_out_of_date_ = true;
-  if (!written_at_ || clock_.monotonic() >= *written_at_ + kInterval)
+  beat();
+}
+
+void ProgressWriter::beat() {
+  if (!written_at_ || clock_.monotonic() >= *written_at_ + kProgressInterval)
     write(*storage_);
 }
 

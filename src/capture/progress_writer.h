@@ -28,8 +28,6 @@ struct WriteCounts;
 
 class ProgressWriter {
  public:
-  static constexpr std::chrono::seconds kInterval{30};
-
   // `start` has the fields that do not change. `clock` and `logger` must
   // outlive it.
   ProgressWriter(std::shared_ptr<Storage> storage, RunProgress start,
@@ -43,6 +41,10 @@ class ProgressWriter {
   // due.
   void published(const StepId& step, const WriteCounts& counts,
                  std::uint64_t dropped_tensors, std::uint64_t dropped_bytes);
+
+  // Writes the file if it is older than `kProgressInterval`, for readers that
+  // cannot see this process.
+  void beat();
 
   // Forgets the losses of the open step.
   void abandon() { pending_.clear(); }

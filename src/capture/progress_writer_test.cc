@@ -59,6 +59,17 @@ TEST_F(ProgressWriterTest, WritesAtTheFirstStepAndThenAtMostEvery30Seconds) {
   EXPECT_EQ(progress().written_seconds, 1030);
 }
 
+TEST_F(ProgressWriterTest, BeatsWithoutStepsEvery30Seconds) {
+  writer_.beat();
+  EXPECT_EQ(progress().steps, 0u);
+  clock_.advance(std::chrono::seconds(29));
+  writer_.beat();
+  EXPECT_EQ(progress().written_seconds, 1000);
+  clock_.advance(std::chrono::seconds(1));
+  writer_.beat();
+  EXPECT_EQ(progress().written_seconds, 1030);
+}
+
 TEST_F(ProgressWriterTest, WritesWhatItHasNotWrittenWhenItIsClosed) {
   publish(0);
   publish(1);

@@ -7,6 +7,7 @@
 #include "base/environment.h"
 #include "format/file_names.h"
 #include "format/file_sizes.h"
+#include "format/progress_file.h"
 #include "format/run_file.h"
 #include "store/upload_queue.h"
 
@@ -21,10 +22,15 @@ constexpr std::chrono::seconds kCollectionsInterval(10);
 // Whether a process on another host, whose state is unknown, keeps its claim.
 enum class DistantOwner { keeps_claim, loses_claim };
 
-bool is_running(const ProcessMark& owner, DistantOwner distant) {
-  if (owner.host != host_name() && distant == DistantOwner::loses_claim)
-    return false;
-  return !owner.has_ended();
+bool is_running(const Storage& storage, const ProcessMark& owner,
+                DistantOwner distant, double now) {
+  if (owner.host == host_name()) return !owner.has_ended();
+  if (distant == DistantOwner::loses_claim) return false;
+  if (!storage.is_remote()) return true;
+  const auto bytes = get_object(storage, kProgressKey, kMaxProgressFileBytes);
+  if (!bytes) return true;
+  const auto progress = parse_progress_file(bytes->text());
+  return !progress || !has_fallen_silent(owner, *progress, now);
 }
 
 // Claims the run, or a worker's part of it, for this process. Returns none on
@@ -32,7 +38,7 @@ bool is_running(const ProcessMark& owner, DistantOwner distant) {
 // has died is replaced. Fails with `io` if the storage cannot be written.
 Result<std::optional<std::string>> claim_run(Storage& storage,
                                              std::string_view key,
-                                             DistantOwner distant,
+                                             DistantOwner distant, double now,
                                              Logger& logger) {
   const ProcessMark self = ProcessMark::of_this_process();
   const std::string text = write_claim(self);
@@ -44,7 +50,7 @@ Result<std::optional<std::string>> claim_run(Storage& storage,
   std::optional<ProcessMark> owner;
   if (auto bytes = get_object(storage, key, kMaxClaimBytes); bytes)
     owner = parse_claim(bytes->text());
-  if (owner && is_running(*owner, distant)) {
+  if (owner && is_running(storage, *owner, distant, now)) {
     (void)put_object(storage, kRefusedKey, text);
     if (*owner == self) {
       return std::optional<std::string>(
@@ -57,7 +63,8 @@ Result<std::optional<std::string>> claim_run(Storage& storage,
   }
   logger.warning("run " + storage.uri() + ": the claim of " +
                  (owner ? owner->text() : std::string("an unnamed process")) +
-                 " is taken over: that process has exited");
+                 " is taken over: that process has exited, or has written "
+                 "nothing for minutes");
   // Of the attempt of that process.
   if (key == kClaimKey) (void)storage.remove(kRefusedKey);
   SMD_CHECK_OK(put_object(storage, key, text));
@@ -186,7 +193,7 @@ Result<bool> RunLifecycle::claim() {
           claim_run(*storage_, claim_key_,
                     is_only_writer ? DistantOwner::keeps_claim
                                    : DistantOwner::loses_claim,
-                    context_.logger));
+                    context_.clock.wall_seconds(), context_.logger));
   if (other) {
     context_.logger.error("run " + uri() +
                           ": nothing will be saved: " + *other);

@@ -326,6 +326,11 @@ Status StepWriter::close() {
   return settle();
 }
 
+Status StepWriter::beat() {
+  if (progress_) progress_->beat();
+  return {};
+}
+
 // In short calls: the storage makes progress with each of them.
 Status StepWriter::settle() {
   for (bool is_settled = !storage_; !is_settled;) {

@@ -98,6 +98,11 @@ class StepWriter {
   Status settle();
   bool needs_settling() const { return storage_ && storage_->is_remote(); }
 
+  // Shows other hosts that this process runs. Call it every
+  // `kProgressInterval` if `needs_beats`.
+  Status beat();
+  bool needs_beats() const { return progress_ && needs_settling(); }
+
   // Whether the open step has as many tensors as the last published one with
   // its mode and schedule, so that it is expected to get no more.
   bool has_whole_step() const;

@@ -13,6 +13,8 @@
 
 #include "smdebug/base/clock.h"
 
+#include "format/progress_file.h"
+
 namespace smdebug {
 namespace {
 
@@ -121,7 +123,12 @@ void WriteThread::wake(bool is_stopping) {
 bool WriteThread::sleep() {
   std::unique_lock lock(wake_mutex_);
   watch_.note_idle();
-  woken_.wait(lock, [this] { return is_woken_; });
+  const auto is_woken = [this] { return is_woken_; };
+  if (!writer_->needs_beats()) {
+    woken_.wait(lock, is_woken);
+  } else if (!woken_.wait_for(lock, kProgressInterval, is_woken)) {
+    is_woken_ = true;  // for a beat
+  }
   watch_.note_progress();
   is_woken_ = false;
   return is_stopping_;
@@ -267,6 +274,9 @@ void WriteThread::run() {
     while (!is_terminating_ && read_lanes_safely()) {
     }
     settle_if_asked();
+    if (writer_->needs_beats() && !is_terminating_) {
+      call_writer([](StepWriter& writer) { return writer.beat(); });
+    }
     if (is_terminating_) {
       read_published();
       end_writing();

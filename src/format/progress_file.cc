@@ -118,6 +118,17 @@ Status parse_state(const Json& json, RunProgress& progress) {
 
 }  // namespace
 
+ProcessMark writer_of(const RunProgress& progress) {
+  return {progress.host, progress.process_id, progress.start_ticks};
+}
+
+bool has_fallen_silent(const ProcessMark& process, const RunProgress& progress,
+                       double wall_seconds) {
+  constexpr double kSilentSeconds = 180;
+  return process.host != host_name() && process == writer_of(progress) &&
+         wall_seconds - progress.written_seconds > kSilentSeconds;
+}
+
 std::string write_progress_file(const RunProgress& progress) {
   const ProcessMark writer = {progress.host, progress.process_id,
                               progress.start_ticks};

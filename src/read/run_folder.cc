@@ -19,10 +19,6 @@ namespace {
 // A process on another host that has not written for this long may be gone.
 constexpr double kSilentSeconds = 600;
 
-ProcessMark writer_of(const RunProgress& progress) {
-  return {progress.host, progress.process_id, progress.start_ticks};
-}
-
 // The claim is newer than `progress` if the training was started again.
 ProcessMark last_writer(const Storage& storage, const RunProgress& progress) {
   if (const auto bytes = get_object(storage, kClaimKey, kMaxClaimBytes)) {
@@ -81,6 +77,10 @@ RunState read_run_state(const Storage& storage, const RunProgress& progress,
   const ProcessMark writer = last_writer(storage, progress);
   if (writer.has_ended()) return RunState::killed;
   const bool is_here = writer.host == host_name();
+  if (storage.is_remote() &&
+      has_fallen_silent(writer, progress, wall_seconds)) {
+    return RunState::killed;
+  }
   const bool is_silent =
       wall_seconds - progress.written_seconds > kSilentSeconds;
   return is_here || !is_silent ? RunState::running : RunState::unknown;

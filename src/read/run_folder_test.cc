@@ -9,6 +9,7 @@
 #include "format/progress_file.h"
 #include "format/run_file.h"
 #include "read/trial_testing.h"
+#include "tests/support/remote_storage_testing.h"
 
 namespace smdebug {
 namespace {
@@ -78,6 +79,19 @@ TEST_F(RunFolderTest, IsUnknownIfAnotherHostHasNotWrittenForTenMinutes) {
   const ProcessMark elsewhere = {"no-such-host", 1, 1};
   EXPECT_EQ(state(written_by(elsewhere, kNow - 599)), RunState::running);
   EXPECT_EQ(state(written_by(elsewhere, kNow - 601)), RunState::unknown);
+}
+
+TEST_F(RunFolderTest, WasKilledInAStoreIfAnotherHostHasNotWrittenForMinutes) {
+  const RemoteStorage store(storage_);
+  const ProcessMark elsewhere = {"no-such-host", 1, 1};
+  const auto state_after = [&](double seconds) {
+    return read_run_state(store, written_by(elsewhere, kNow - seconds), kNow);
+  };
+  EXPECT_EQ(state_after(179), RunState::running);
+  EXPECT_EQ(state_after(181), RunState::killed);
+  // A later start on a third host has not written yet.
+  put(kClaimKey, write_claim({"another-host", 1, 1}));
+  EXPECT_EQ(state_after(181), RunState::running);
 }
 
 TEST_F(RunFolderTest, CountsStepsOfAllWorkersOnceAndTheBytesOfAllFiles) {

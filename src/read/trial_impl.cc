@@ -11,6 +11,7 @@
 #include "base/environment.h"
 #include "format/file_names.h"
 #include "format/file_sizes.h"
+#include "format/progress_file.h"
 #include "format/run_file.h"
 #include "read/run_damage.h"
 
@@ -343,7 +344,11 @@ bool Trial::Impl::has_writer_exited() const {
   const auto bytes = get_object(*storage_, kClaimKey, kMaxClaimBytes);
   if (!bytes) return false;
   const auto claim = parse_claim(bytes->text());
-  return claim && claim->has_ended();
+  if (!claim) return false;
+  if (claim->has_ended() || !storage_->is_remote()) return claim->has_ended();
+  const auto progress = read_run_progress(*storage_);
+  return progress &&
+         has_fallen_silent(*claim, *progress, clock().wall_seconds());
 }
 
 }  // namespace smdebug

@@ -30,7 +30,7 @@ std::string_view verb_of(StorageCall call) {
     case StorageCall::move:
       return "move";
     case StorageCall::settle:
-      return "finish the upload of";
+      return "finish the uploads";
   }
   return "use";
 }
@@ -79,6 +79,7 @@ class ForwardingLog final : public ObjectLog {
 }  // namespace
 
 std::string call_text(StorageCall call, std::string_view key) {
+  if (key.empty()) return std::string(verb_of(call));
   return fmt::format("{} '{}'", verb_of(call), key);
 }
 
@@ -144,7 +145,7 @@ Status ForwardingStorage::move(std::string_view from, std::string_view to) {
 }
 
 Result<bool> ForwardingStorage::settle() {
-  SMD_CHECK_OK(enter(StorageCall::settle, "files"));
+  SMD_CHECK_OK(enter(StorageCall::settle, ""));
   return inner_->settle();
 }
 
