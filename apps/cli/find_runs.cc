@@ -7,7 +7,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "smdebug/base/parallel.h"
 #include "smdebug/base/try.h"
+#include "smdebug/store/open_storage.h"
 
 namespace smdebug {
 namespace {
@@ -17,6 +19,9 @@ namespace fs = std::filesystem;
 constexpr int kMaxDepth = 4;
 // Bounds the search if it begins at the root of a file system.
 constexpr std::size_t kMaxFolders = 100'000;
+
+// Requests at once.
+constexpr std::size_t kMostRequests = 64;
 
 struct Listing {
   std::set<std::string> names;
@@ -113,6 +118,51 @@ class Search {
   std::size_t folders_ = 0;
 };
 
+// The names below an address.
+Result<std::vector<std::string>> list_address(const std::string& address) {
+  SMD_TRY(const auto storage, open_storage(address));
+  return storage->names_in("");
+}
+
+bool is_run(const std::vector<std::string>& names) {
+  const auto has = [&](const char* name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  const bool has_steps = has("index/") || has("events/");
+  return has("claim.smd") || has("training_job_end.ts") ||
+         (has_steps && (has("run.json") || has("collections/")));
+}
+
+// Searches one level after the other: each is one wait for the store.
+Result<FoundRuns> find_runs_in_store(std::string address) {
+  while (address.ends_with('/')) address.pop_back();
+  FoundRuns found;
+  std::vector<std::string> level = {std::move(address)};
+  for (int depth = 0; depth <= kMaxDepth && !level.empty(); ++depth) {
+    std::vector<Result<std::vector<std::string>>> names(
+        level.size(), Error{Error::Code::internal, "was not listed"});
+    concurrent_for(level.size(), kMostRequests,
+                   [&](std::size_t i) { names[i] = list_address(level[i]); });
+    std::vector<std::string> next;
+    for (std::size_t i = 0; i < level.size(); ++i) {
+      if (!names[i] && depth == 0) return std::move(names[i]).error();
+      if (!names[i]) {
+        found.skipped.push_back(names[i].error().message);
+      } else if (is_run(*names[i])) {
+        found.runs.push_back(level[i]);
+      } else {
+        for (const std::string& name : *names[i]) {
+          if (!name.ends_with('/') || name.starts_with('.')) continue;
+          next.push_back(level[i] + "/" + name.substr(0, name.size() - 1));
+        }
+      }
+    }
+    level = std::move(next);
+  }
+  std::ranges::sort(found.runs);
+  return found;
+}
+
 }  // namespace
 
 bool is_run_folder(const std::string& folder) {
@@ -120,7 +170,12 @@ bool is_run_folder(const std::string& folder) {
   return listing && is_run(folder, *listing);
 }
 
+bool is_address(std::string_view location) {
+  return location.find("://") != location.npos;
+}
+
 Result<FoundRuns> find_runs(const std::string& folder) {
+  if (is_address(folder)) return find_runs_in_store(folder);
   Search search;
   const fs::path start = fs::path(folder).lexically_normal();
   SMD_CHECK_OK(search.visit(start, 0));

@@ -1,9 +1,10 @@
 #pragma once
 
-// Finds the runs below a folder by the names of their files, without reading
-// any.
+// Finds the runs below a folder, or below an address in a store, by the names
+// of their files, without reading any.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "smdebug/base/result.h"
@@ -16,7 +17,7 @@ struct FoundRuns {
   std::vector<std::string> skipped;
 };
 
-// Whether the folder contains files that only a run has.
+// Whether the folder contains files that only a run has. False for an address.
 bool is_run_folder(const std::string& folder);
 
 // Returns the runs at most four levels below `folder`, or `folder` itself if it
@@ -24,5 +25,8 @@ bool is_run_folder(const std::string& folder);
 // link to a run counts. Fails with `not_found` if there is no such folder, and
 // with `io` if it cannot be listed.
 Result<FoundRuns> find_runs(const std::string& folder);
+
+// Returns true for "s3://bucket/a".
+bool is_address(std::string_view location);
 
 }  // namespace smdebug

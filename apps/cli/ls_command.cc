@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "smdebug/base/escape.h"
+#include "smdebug/base/parallel.h"
 #include "smdebug/report/run_list.h"
 
 #include "commands.h"
@@ -13,6 +14,8 @@ namespace smdebug {
 namespace {
 
 constexpr const char* kUsualFolder = "smdebug-runs";
+// Of a store, whose answers take longer than the work.
+constexpr std::size_t kMostRunsAtOnce = 32;
 
 std::string folder_of(const LsCommand& command) {
   if (!command.folder.empty()) return command.folder;
@@ -30,10 +33,10 @@ int run(const LsCommand& command, const Console& console) {
   for (const std::string& reason : found->skipped) {
     console.err << "smdebug: " << printable(reason) << std::endl;
   }
-  std::vector<RunRow> rows;
-  for (const std::string& run : found->runs) {
-    rows.push_back(read_run_row(run, console));
-  }
+  std::vector<RunRow> rows(found->runs.size());
+  concurrent_for(
+      rows.size(), is_address(folder) ? kMostRunsAtOnce : 1,
+      [&](std::size_t i) { rows[i] = read_run_row(found->runs[i], console); });
   sort_rows(rows);
   if (command.json) {
     console.out << run_list_json(rows);

@@ -26,7 +26,9 @@ std::vector<std::string> outermost(const std::vector<std::string>& runs) {
   std::vector<std::pair<std::string, std::filesystem::path>> kept;
   for (const std::string& run : runs) {
     std::error_code failure;
-    auto path = std::filesystem::weakly_canonical(run, failure);
+    auto path = is_address(run)
+                    ? std::filesystem::path(run).lexically_normal()
+                    : std::filesystem::weakly_canonical(run, failure);
     if (!path.has_filename()) path = path.parent_path();
     bool is_covered = false;
     for (const auto& [name, other] : kept) {

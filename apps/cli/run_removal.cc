@@ -10,6 +10,7 @@
 
 #include <unistd.h>
 
+#include "smdebug/base/parallel.h"
 #include "smdebug/base/try.h"
 #include "smdebug/read/run_folder.h"
 #include "smdebug/store/open_storage.h"
@@ -25,11 +26,18 @@ namespace fs = std::filesystem;
 // An attempt of a run has six levels of folders at most. The limit bounds the
 // open folders and the length of paths.
 constexpr int kMaxDepth = 16;
+// Requests to a store at once.
+constexpr std::size_t kMostRequests = 64;
 
 Error cannot(std::string_view what, const fs::path& path,
              const std::error_code& failure) {
   return {Error::Code::io, "cannot " + std::string(what) + " '" +
                                path.string() + "': " + failure.message()};
+}
+
+std::string without_slashes(std::string address) {
+  while (address.ends_with('/')) address.pop_back();
+  return address;
 }
 
 // Without a slash at the end, which would make a link look like its target.
@@ -50,6 +58,12 @@ Status check_is_run(const std::string& run) {
   }
   if (!fs::exists(path, failure)) return no_run_error(run);
   if (is_run_folder(path.string())) return {};
+  return no_run_error(run);
+}
+
+Status check_is_run_in_store(const std::string& run) {
+  SMD_TRY(const auto found, find_runs(run));
+  if (found.runs == std::vector{without_slashes(run)}) return {};
   return no_run_error(run);
 }
 
@@ -103,6 +117,37 @@ Result<RunRemoval> list_run(const fs::path& folder) {
   return removal;
 }
 
+// In a store, keys that are no file of a run are kept as well.
+Result<RunRemoval> list_run_in_store(const std::string& run) {
+  SMD_TRY(const auto storage, open_storage(run));
+  SMD_TRY(const auto entries, storage->list(""));
+  RunRemoval removal;
+  for (const ObjectEntry& entry : entries) {
+    if (!is_run_file(entry.key)) {
+      removal.kept.push_back(entry.key);
+      continue;
+    }
+    removal.files.push_back(entry.key);
+    removal.bytes += entry.bytes;
+  }
+  std::ranges::stable_partition(removal.files, std::not_fn(is_mark));
+  return removal;
+}
+
+Status remove_files_in_store(const RunRemoval& removal) {
+  SMD_TRY(const auto storage, open_storage(removal.run));
+  const auto marks = std::ranges::find_if(removal.files, is_mark);
+  std::vector<Status> removed(
+      static_cast<std::size_t>(marks - removal.files.begin()));
+  concurrent_for(removed.size(), kMostRequests, [&](std::size_t i) {
+    removed[i] = storage->remove(removal.files[i]);
+  });
+  for (Status& status : removed) SMD_CHECK_OK(std::move(status));
+  for (auto mark = marks; mark != removal.files.end(); ++mark)
+    SMD_CHECK_OK(storage->remove(*mark));
+  return {};
+}
+
 // `rmdir` removes neither a link nor a folder that still holds something.
 void remove_empty_folders(const fs::path& folder) {
   std::vector<fs::path> folders = {folder};
@@ -122,14 +167,17 @@ void remove_empty_folders(const fs::path& folder) {
 
 Result<RunRemoval> plan_removal(const std::string& run, bool is_forced,
                                 const Console& console) {
-  SMD_CHECK_OK(check_is_run(run));
+  SMD_CHECK_OK(is_address(run) ? check_is_run_in_store(run)
+                               : check_is_run(run));
   if (!is_forced) SMD_CHECK_OK(check_is_over(run, console));
-  SMD_TRY(RunRemoval removal, list_run(without_slash(run)));
+  SMD_TRY(RunRemoval removal, is_address(run) ? list_run_in_store(run)
+                                              : list_run(without_slash(run)));
   removal.run = run;
   return removal;
 }
 
 Status remove_run(const RunRemoval& removal) {
+  if (is_address(removal.run)) return remove_files_in_store(removal);
   std::error_code failure;
   const fs::path folder = fs::canonical(without_slash(removal.run), failure);
   if (failure) return cannot("find", removal.run, failure);

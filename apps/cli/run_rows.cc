@@ -13,6 +13,7 @@
 #include "smdebug/report/run_overview.h"
 #include "smdebug/store/open_storage.h"
 
+#include "find_runs.h"
 #include "run_location.h"
 
 namespace smdebug {
@@ -188,7 +189,8 @@ RunRow read_run_row(const std::string& run, const Console& console) {
     row.problem = read.error().message;
   }
   row.run = run;
-  if (row.started_seconds == 0) row.started_seconds = folder_seconds(run);
+  if (row.started_seconds == 0 && !is_address(run))
+    row.started_seconds = folder_seconds(run);
   return row;
 }
 

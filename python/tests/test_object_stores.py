@@ -1,6 +1,7 @@
 """Runs in object stores, on real servers that speak the protocol of S3."""
 
 import concurrent.futures
+import json
 import os
 import pathlib
 import shutil
@@ -172,6 +173,33 @@ def test_smdebug_run_records_to_a_store_and_finds_a_bug(store, tmp_path):
     assert judged.returncode == 3, judged.stderr
     again = command_line("run", "--out", uri, "--", sys.executable, script)
     assert again.returncode == 2 and "already contains" in again.stderr
+
+
+def test_runs_below_a_prefix_are_listed_and_removed(store):
+    for name in ("a", "b/c"):
+        with smd.Hook(store.uri(f"experiments/{name}"), save_all=True) as hook:
+            model = Net()
+            hook.register_module(model)
+            train(model, 2)
+    store.upload(GOLDEN / "pytorch_modes/run", "experiments/original")
+    store.client.put_object(Bucket=store.bucket, Key="experiments/notes.txt", Body=b"mine")
+    store.client.put_object(Bucket=store.bucket, Key="experiments/a/notes.txt", Body=b"mine")
+    listed = json.loads(command_line("ls", store.uri("experiments"), "--json").stdout)
+    runs = {row["run"]: row for row in listed["runs"]}
+    assert set(runs) == {store.uri(f"experiments/{name}") for name in ("a", "b/c", "original")}
+    assert runs[store.uri("experiments/a")]["state"] == "ended"
+    assert runs[store.uri("experiments/a")]["last_step"] == 0
+    shown = command_line("ls", store.uri("experiments"))
+    assert shown.returncode == 0 and store.uri("experiments/b/c") in shown.stdout
+
+    refused = command_line("rm", "--yes", store.uri("experiments"))
+    assert refused.returncode == 1 and "no run at" in refused.stderr
+    removed = command_line("rm", "--yes", store.uri("experiments/a"))
+    assert removed.returncode == 0, removed.stderr
+    assert store.objects("experiments/a").keys() == {"notes.txt"}
+    assert len(store.objects("experiments/b/c")) > 3
+    empty = command_line("ls", store.uri("experiments/a"))
+    assert "no runs below" in empty.stderr
 
 
 def test_no_training_starts_without_its_bucket(store, tmp_path):

@@ -176,9 +176,21 @@ class FakeS3 : public HttpClient {
                 last;
     std::size_t count = 0;
     bool has_more = false;
+    const std::string prefix = text("prefix"), delimiter = text("delimiter");
     for (const auto& [key, object] : objects_) {
-      if (!key.starts_with(text("prefix")) ||
-          (!after.empty() && key <= after)) {
+      if (!key.starts_with(prefix) || (!after.empty() && key <= after)) {
+        continue;
+      }
+      const std::size_t end =
+          delimiter.empty() ? key.npos : key.find(delimiter, prefix.size());
+      if (end != key.npos) {
+        const std::string folder = key.substr(0, end + 1);
+        if (last.starts_with(folder) || after.starts_with(folder)) continue;
+        has_more = count++ == kKeysPerPage;
+        if (has_more) break;
+        last = folder + "\xff";
+        body += "<CommonPrefixes><Prefix>" + uri_encoded(folder, true) +
+                "</Prefix></CommonPrefixes>";
         continue;
       }
       has_more = count++ == kKeysPerPage;

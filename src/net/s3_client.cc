@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cinttypes>
 #include <cstdio>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -164,6 +165,18 @@ void add_objects(const HttpResponse& page, std::vector<S3Object>& objects) {
   }
 }
 
+// Adds the beginnings that the keys of further objects have up to a '/'.
+void add_folders(const HttpResponse& page, std::set<std::string>& keys) {
+  const bool is_encoded = find_xml_text(page.body, "EncodingType") == "url";
+  const auto records =
+      find_xml_records(page.body, "ListBucketResult", "CommonPrefixes");
+  for (const XmlRecord& record : *records) {
+    const auto prefix = record.find("Prefix");
+    if (prefix == record.end()) continue;
+    keys.insert(is_encoded ? uri_decoded(prefix->second) : prefix->second);
+  }
+}
+
 // The region that the server says is that of the bucket; empty if none.
 std::string told_region(const HttpResponse& response) {
   const std::string_view header = response.header("x-amz-bucket-region");
@@ -288,38 +301,66 @@ Status S3Client::copy(std::string_view from, std::string_view to) const {
   return {};
 }
 
+Status S3Client::for_each_page(
+    Request wanted,
+    const std::function<bool(const HttpResponse& page)>& take) const {
+  const Request first = wanted;
+  wanted.find_fault = [](const HttpResponse& page) {
+    return listed(page) ? "" : "the answer is not that of an S3 server";
+  };
+  for (std::string token;;) {
+    SMD_TRY(const HttpResponse page, send(wanted));
+    const bool has_new = take(page);
+    if (find_xml_text(page.body, "IsTruncated") != "true") return {};
+    token = find_xml_text(page.body, "NextContinuationToken").value_or("");
+    if (token.empty()) return {};
+    if (!has_new) {
+      return Error{Error::Code::io,
+                   fmt::format("cannot {}: the server repeats a page of it",
+                               wanted.action)};
+    }
+    wanted.query = first.query;
+    std::erase_if(wanted.query, [](const auto& field) {
+      return field.first == "start-after";
+    });
+    wanted.query.emplace_back("continuation-token", token);
+  }
+}
+
 Result<std::vector<S3Object>> S3Client::list(std::string_view prefix,
                                              std::string_view after) const {
+  Request wanted = request("list", "GET", "");
+  wanted.query = {{"list-type", "2"},
+                  {"encoding-type", "url"},
+                  {"prefix", std::string(prefix)}};
+  if (!after.empty()) wanted.query.emplace_back("start-after", after);
   std::vector<S3Object> objects;
-  std::string token;
-  do {
-    Request wanted = request("list", "GET", "");
-    wanted.query = {{"list-type", "2"},
-                    {"encoding-type", "url"},
-                    {"prefix", std::string(prefix)}};
-    if (!token.empty()) {
-      wanted.query.emplace_back("continuation-token", token);
-    } else if (!after.empty()) {
-      wanted.query.emplace_back("start-after", after);
-    }
-    wanted.find_fault = [](const HttpResponse& page) {
-      return listed(page) ? "" : "the answer is not that of an S3 server";
-    };
-    const std::string action = wanted.action;
+  SMD_CHECK_OK(for_each_page(wanted, [&](const HttpResponse& page) {
     const std::size_t before = objects.size();
-    SMD_TRY(const HttpResponse page, send(wanted));
     add_objects(page, objects);
-    token.clear();
-    if (find_xml_text(page.body, "IsTruncated") == "true") {
-      token = find_xml_text(page.body, "NextContinuationToken").value_or("");
-    }
-    if (!token.empty() && objects.size() == before) {
-      return Error{
-          Error::Code::io,
-          fmt::format("cannot {}: the server repeats a page of it", action)};
-    }
-  } while (!token.empty());
+    return objects.size() > before;
+  }));
   return objects;
+}
+
+Result<std::vector<std::string>> S3Client::list_level(
+    std::string_view prefix) const {
+  Request wanted = request("list", "GET", "");
+  wanted.query = {{"list-type", "2"},
+                  {"encoding-type", "url"},
+                  {"prefix", std::string(prefix)},
+                  {"delimiter", "/"}};
+  std::set<std::string> keys;
+  SMD_CHECK_OK(for_each_page(wanted, [&](const HttpResponse& page) {
+    const std::size_t before = keys.size();
+    std::vector<S3Object> objects;
+    add_objects(page, objects);
+    for (S3Object& object : objects) keys.insert(std::move(object.key));
+    add_folders(page, keys);
+    return keys.size() > before;
+  }));
+  keys.erase(std::string(prefix));  // as browsers create it
+  return std::vector(keys.begin(), keys.end());
 }
 
 // --- objects of several parts ---

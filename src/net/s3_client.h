@@ -97,6 +97,10 @@ class S3Client {
   Result<std::vector<S3Object>> list(std::string_view prefix,
                                      std::string_view after) const;
 
+  // Returns the keys that begin with `prefix` and have no '/' after it, and
+  // once what the others have up to there, with the '/'. Sorted.
+  Result<std::vector<std::string>> list_level(std::string_view prefix) const;
+
   // An object of several parts, each but the last of at least 5 MiB. An upload
   // that was begun takes space, for which users pay, until it is completed or
   // aborted.
@@ -135,6 +139,11 @@ class S3Client {
                             std::vector<int> expected = {}) const;
   Judgment judge(const Request& request, const HttpResponse& response,
                  std::span<const int> expected) const;
+  // Calls `take` for each page of a listing; it returns whether the page has
+  // anything that those before it had not.
+  Status for_each_page(
+      Request wanted,
+      const std::function<bool(const HttpResponse& page)>& take) const;
   Result<HttpResponse> confirmed(const Request& request,
                                  HttpResponse response) const;
   Result<bool> put_if_absent(std::string_view key, std::string_view body) const;

@@ -250,6 +250,14 @@ class S3Storage final : public Storage {
     return entries;
   }
 
+  Result<std::vector<std::string>> names_in(
+      std::string_view folder) const override {
+    const std::string prefix = place_->key(folder);
+    SMD_TRY(std::vector<std::string> names, place_->client.list_level(prefix));
+    for (std::string& name : names) name.erase(0, prefix.size());
+    return names;
+  }
+
   Result<bool> exists(std::string_view key) const override {
     SMD_CHECK_OK(check_key(key));
     return place_->client.exists(place_->key(key));

@@ -1,5 +1,7 @@
 #include "smdebug/store/storage.h"
 
+#include <set>
+
 #include <fmt/format.h>
 
 #include "smdebug/base/try.h"
@@ -43,6 +45,19 @@ Result<Bytes> Storage::read_whole(std::string_view key,
   SMD_TRY(Bytes bytes, only_part(read(key, {&range, 1})));
   if (bytes.size() > max_bytes) return too_large(key, max_bytes);
   return bytes;
+}
+
+Result<std::vector<std::string>> Storage::names_in(
+    std::string_view folder) const {
+  SMD_TRY(const auto entries, list(folder));
+  std::set<std::string> names;
+  for (const ObjectEntry& entry : entries) {
+    const std::string_view rest =
+        std::string_view(entry.key).substr(folder.size());
+    const std::size_t slash = rest.find('/');
+    names.emplace(rest.substr(0, slash == rest.npos ? slash : slash + 1));
+  }
+  return std::vector(names.begin(), names.end());
 }
 
 Status Storage::check_folder(std::string_view) const { return {}; }

@@ -63,6 +63,20 @@ class StorageSuite : public testing::TestWithParam<MakeStorage> {
   }
 };
 
+TEST_P(StorageSuite, NamesWhatIsDirectlyInAFolder) {
+  for (const char* const key : {"a/b/c", "a/b/d", "a/e", "a.f", "g"}) {
+    put(key, "text");
+  }
+  const auto names = [&](std::string_view folder) {
+    const auto found = storage_->names_in(folder);
+    EXPECT_TRUE(found) << found.error().message;
+    return found ? *found : std::vector<std::string>();
+  };
+  EXPECT_THAT(names(""), testing::ElementsAre("a.f", "a/", "g"));
+  EXPECT_THAT(names("a/"), testing::ElementsAre("b/", "e"));
+  EXPECT_THAT(names("nothing/"), testing::IsEmpty());
+}
+
 TEST_P(StorageSuite, HoldsNothingAtFirst) {
   EXPECT_THAT(keys(""), testing::IsEmpty());
   EXPECT_THAT(keys("index/"), testing::IsEmpty());

@@ -180,6 +180,12 @@ class Storage {
   virtual Result<std::vector<ObjectEntry>> list(
       std::string_view prefix, std::string_view after = {}) const = 0;
 
+  /// Returns the names directly below `folder` (empty, or a key that ends with
+  /// '/'), sorted; those of folders end with '/'. Fails like `list`, of which
+  /// the default makes use.
+  virtual Result<std::vector<std::string>> names_in(
+      std::string_view folder) const;
+
   /// Succeeds if `folder` (a key that ends with '/') is missing or can be
   /// listed. Otherwise fails with `io` and the reason, for example if it is a
   /// link or a file. Succeeds by default: only a file system has such folders.
