@@ -171,6 +171,8 @@ def test_smdebug_run_records_to_a_store_and_finds_a_bug(store, tmp_path):
     assert shown.returncode == 0 and "ParametersNotTrained" in shown.stdout
     judged = command_line("check", uri, "--rule", "ParametersNotTrained")
     assert judged.returncode == 3, judged.stderr
+    watched = command_line("watch", uri)
+    assert watched.returncode == 3 and "ParametersNotTrained" in watched.stdout
     again = command_line("run", "--out", uri, "--", sys.executable, script)
     assert again.returncode == 2 and "already contains" in again.stderr
 
