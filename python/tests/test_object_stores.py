@@ -77,7 +77,8 @@ def test_a_run_of_the_original_is_read_as_from_a_disk(store, name):
     assert statistics(in_store) == statistics(on_disk)
 
 
-@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("kills", [200])
 def test_kills_lose_no_step_that_was_published(store, kills):
     if not KILL_TEST.exists():
         pytest.skip("the test is not built: tools/test release")
