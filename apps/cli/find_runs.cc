@@ -134,10 +134,9 @@ bool is_run(const std::vector<std::string>& names) {
 }
 
 // Searches one level after the other: each is one wait for the store.
-Result<FoundRuns> find_runs_in_store(std::string address) {
-  while (address.ends_with('/')) address.pop_back();
+Result<FoundRuns> find_runs_in_store(const std::string& address) {
   FoundRuns found;
-  std::vector<std::string> level = {std::move(address)};
+  std::vector<std::string> level = {without_slashes(address)};
   for (int depth = 0; depth <= kMaxDepth && !level.empty(); ++depth) {
     std::vector<Result<std::vector<std::string>>> names(
         level.size(), Error{Error::Code::internal, "was not listed"});
@@ -171,7 +170,13 @@ bool is_run_folder(const std::string& folder) {
 }
 
 bool is_address(std::string_view location) {
-  return location.find("://") != location.npos;
+  const auto colon = location.find("://");
+  return colon != location.npos && location.find('/') > colon;
+}
+
+std::string without_slashes(std::string address) {
+  while (address.ends_with('/')) address.pop_back();
+  return address;
 }
 
 Result<FoundRuns> find_runs(const std::string& folder) {

@@ -26,7 +26,11 @@ bool is_run_folder(const std::string& folder);
 // with `io` if it cannot be listed.
 Result<FoundRuns> find_runs(const std::string& folder);
 
-// Returns true for "s3://bucket/a".
+// Whether the location is a URL, such as "s3://bucket/a". A path may also
+// contain "://", after a slash.
 bool is_address(std::string_view location);
+
+// Returns the address without slashes at its end, as `find_runs` returns it.
+std::string without_slashes(std::string address);
 
 }  // namespace smdebug

@@ -61,12 +61,6 @@ bool is_being_written(const std::string& location, const Clock& clock) {
                         clock.wall_seconds()) == RunState::running;
 }
 
-// Whether the location is a URL. A path may also contain "://", after a slash.
-bool has_scheme(const std::string& location) {
-  const auto colon = location.find("://");
-  return colon != location.npos && location.find('/') > colon;
-}
-
 // The folder that the user chose is not empty, or is held.
 Error taken(const std::string& location, bool is_held, const Clock& clock) {
   std::string why = "' already contains files; choose another folder";
@@ -189,7 +183,7 @@ bool HeldFolder::take(const std::string& path) {
 Result<RunLocation> create_run_location(const RunCommand& command,
                                         const Clock& clock) {
   const bool chosen = !command.out.empty();
-  if (has_scheme(command.out)) return location_in_store(command.out, clock);
+  if (is_address(command.out)) return location_in_store(command.out, clock);
   std::error_code failure;
   const auto path = std::filesystem::absolute(
       chosen ? command.out
@@ -227,7 +221,7 @@ bool responds(const std::string& location) {
 }
 
 void remove_if_empty(const std::string& location) {
-  if (has_scheme(location)) return;  // a store has no folders
+  if (is_address(location)) return;  // a store has no folders
   (void)call_bounded("remove the folder", location, {kShortLimit, nullptr},
                      [location] {
                        std::error_code ignored;

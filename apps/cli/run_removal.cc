@@ -35,11 +35,6 @@ Error cannot(std::string_view what, const fs::path& path,
                                path.string() + "': " + failure.message()};
 }
 
-std::string without_slashes(std::string address) {
-  while (address.ends_with('/')) address.pop_back();
-  return address;
-}
-
 // Without a slash at the end, which would make a link look like its target.
 fs::path without_slash(const std::string& run) {
   const fs::path path = fs::path(run).lexically_normal();
