@@ -42,6 +42,9 @@ LONG_IN = {
 }
 # A folder that takes longer than this is split into groups of about equal time.
 GROUP_SECONDS = 150
+# Time limit of a test in seconds: one that hangs fails, with the stacks of its threads, and the
+# others still run. Tests that are marked `long` have none but that of their group.
+TEST_SECONDS = 300
 # Assumed for a file that was never measured.
 UNMEASURED_SECONDS = 5.0
 # Measured times, by environment and file; `tools/test --save-seconds python` writes them.
@@ -59,6 +62,11 @@ class Group:
     # The file with the imports of a folder whose files run in forked processes.
     preload: str | None = None
     runs_all: bool = False  # tests that are marked `long`, and those that are not
+
+
+def time_limit(mark: str) -> list[str]:
+    """The options of pytest that limit the time of each test."""
+    return [f"--timeout={TEST_SECONDS}"] if mark == "not long" else []
 
 
 def package_environments() -> list[str]:

@@ -78,7 +78,8 @@ def run_child(file: str, mark: str, report: pathlib.Path, output: pathlib.Path) 
         os.dup2(opened, 1)
         os.dup2(opened, 2)
         # Verbose: if the process dies, the last line names the test.
-        code = int(pytest.main(["-vv", "-m", mark, f"--junitxml={report}", file]))
+        options = ["-vv", "-m", mark, f"--junitxml={report}", *pytest_groups.time_limit(mark)]
+        code = int(pytest.main([*options, file]))
         # Like an interpreter that exits: hooks close their runs.
         atexit._run_exitfuncs()
     except BaseException:
