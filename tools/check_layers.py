@@ -31,6 +31,7 @@ ADAPTER_MAY_SEE = {"base", "core", "config", "capture"}
 # The headers of each library, by the start of their names.
 LIBRARIES = {
     "CLI11": ("CLI/",),
+    "FlatBuffers": ("flatbuffers/",),
     "Highway": ("hwy/",),
     "ISA-L": ("isa-l",),
     "PCRE2": ("pcre2",),

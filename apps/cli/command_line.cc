@@ -225,6 +225,7 @@ struct Grammar {
   ReportCommand report;
   LsCommand ls;
   RmCommand rm;
+  PackCommand pack;
   RulesCommand rules;
 
   Grammar();
@@ -240,6 +241,7 @@ struct Grammar {
   void add_report();
   void add_ls();
   void add_rm();
+  void add_pack();
   void add_rules_command();
 };
 
@@ -258,6 +260,7 @@ Grammar::Grammar() {
   add_report();
   add_ls();
   add_rm();
+  add_pack();
   add_rules_command();
 }
 
@@ -407,6 +410,13 @@ void Grammar::add_rm() {
                    "Also remove a run that may still be written");
 }
 
+void Grammar::add_pack() {
+  CLI::App& command = *app.add_subcommand(
+      "pack", "Write the statistics files that runs lack, to open them faster");
+  add_exit_codes(command, "packed", "no such run, or not packed");
+  command.add_option("RUN", pack.runs, "The runs")->required();
+}
+
 void Grammar::add_rules_command() {
   CLI::App& command =
       *app.add_subcommand("rules", "List the rules, or explain one");
@@ -424,6 +434,7 @@ Result<Command> Grammar::chosen() {
   if (name == "report") return Command(std::move(report));
   if (name == "ls") return Command(std::move(ls));
   if (name == "rm") return Command(std::move(rm));
+  if (name == "pack") return Command(std::move(pack));
   if (name == "rules") return Command(std::move(rules));
   if (!mode.empty()) {
     const auto found = find_mode(mode);

@@ -87,6 +87,10 @@ struct RmCommand {
   bool force = false;  // also remove a run that is being written
 };
 
+struct PackCommand {
+  std::vector<std::string> runs;
+};
+
 struct RulesCommand {
   std::optional<std::string> rule;
   bool json = false;
@@ -100,7 +104,7 @@ struct HelpRequest {
 using Command =
     std::variant<RunCommand, WatchCommand, CheckCommand, ShowCommand,
                  TensorCommand, ExplainCommand, ReportCommand, LsCommand,
-                 RmCommand, RulesCommand, HelpRequest>;
+                 RmCommand, PackCommand, RulesCommand, HelpRequest>;
 
 // Parses a command line without the program's name. Fails with
 // `invalid_argument`, with the sentence that the user sees.

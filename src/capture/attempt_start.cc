@@ -86,6 +86,7 @@ Status AttemptStart::move_aside(const EarlierFiles& files) {
       SMD_CHECK_OK(storage_->move(key, key_aside(key)));
   }
   for (const std::string& key : files.series) SMD_CHECK_OK(move_series(key));
+  SMD_CHECK_OK(move_statistics());
   move_fired_marks();
   SMD_CHECK_OK(move_or_copy_all(kCollectionsPrefix));
   SMD_CHECK_OK(move_or_copy_all(kFactsPrefix));
@@ -137,6 +138,17 @@ Status AttemptStart::put_series(SeriesFile file, std::uint64_t number,
   const std::string key = series_file_key({file.worker, first, last, number});
   return put_object(*storage_, aside ? key_aside(key) : key,
                     write_series_file(file));
+}
+
+// Readers find the steps that stay in place in their index files.
+Status AttemptStart::move_statistics() {
+  SMD_TRY(const auto listed, storage_->list(kStatisticsPrefix));
+  for (const ObjectEntry& object : listed) {
+    const auto name = parse_statistics_file_key(object.key);
+    if (object.is_file && name && name->last >= attempt_.first_step)
+      SMD_CHECK_OK(storage_->move(object.key, key_aside(object.key)));
+  }
+  return {};
 }
 
 // They are marks of the replaced steps. One that stays in place only keeps a

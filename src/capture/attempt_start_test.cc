@@ -479,5 +479,17 @@ TEST_F(LaterWorkerTest, LeavesNoOldIndexFileBesideANewEventFile) {
   EXPECT_FALSE(is_there(index_file_key(0, "worker_1")));
 }
 
+TEST_F(AttemptStartTest, MovesTheStatisticsFileOfReplacedSteps) {
+  train_until_killed(1001, 1);
+  const std::string key = statistics_file_key({"worker_0", 1, 0, 999});
+  ASSERT_TRUE(*storage_->exists(key));
+  continue_after(499);
+  train_to_the_end(100, 2);
+  EXPECT_FALSE(*storage_->exists(key));
+  EXPECT_TRUE(*storage_->exists(aside(key)));
+  EXPECT_TRUE(
+      *storage_->exists(statistics_file_key({"worker_0", 2, 500, 599})));
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -52,7 +52,9 @@ StepWriter::StepWriter(std::shared_ptr<Storage> storage, std::string worker,
       tensorboard_(std::move(tensorboard)),
       size_limit_(std::move(size_limit)),
       attempt_(std::move(attempt)),
-      progress_(std::move(progress)) {}
+      progress_(std::move(progress)) {
+  if (storage_ && !size_limit_) statistics_.emplace(storage_, worker_);
+}
 
 StepWriter::~StepWriter() = default;
 
@@ -295,7 +297,7 @@ Status StepWriter::end_step(std::uint64_t dropped_tensors,
   }
   if (progress_)
     progress_->published(step_, counts_, dropped_tensors, dropped_bytes);
-  return {};
+  return statistics_ ? statistics_->published(step_.global, text) : Status();
 }
 
 // Removes the index file of an earlier attempt at this step. If this process
@@ -323,6 +325,7 @@ Status StepWriter::write(const ScalarChunk& scalars) {
 Status StepWriter::close() {
   if (tensorboard_) tensorboard_->close();
   if (progress_) progress_->close();
+  if (statistics_) SMD_CHECK_OK(statistics_->close());
   return settle();
 }
 

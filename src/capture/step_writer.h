@@ -30,6 +30,7 @@
 #include "capture/run_size_limit.h"
 #include "capture/scalar_chunk.h"
 #include "capture/slot_records.h"
+#include "capture/statistics_writer.h"
 #include "capture/tensorboard_writer.h"
 #include "format/index_file.h"
 #include "format/tensor_record.h"
@@ -142,6 +143,8 @@ class StepWriter {
   const std::unique_ptr<RunSizeLimit> size_limit_;
   std::unique_ptr<AttemptStart> attempt_;
   const std::shared_ptr<ProgressWriter> progress_;
+  // None without storage, and with a size limit, which removes steps.
+  std::optional<StatisticsWriter> statistics_;
 
   StepId step_;
   bool is_step_open_ = false;

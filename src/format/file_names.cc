@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kCollectionsSuffix = "_collections.json";
 constexpr std::string_view kFactsSuffix = ".json";
 constexpr std::string_view kSeriesSuffix = ".json";
+constexpr std::string_view kStatisticsSuffix = ".arrow";
 constexpr Step kStepsPerIndexFolder = 1000;
 
 // Names of larger steps would not sort in the order of their numbers.
@@ -72,7 +73,8 @@ bool is_attempt_file_key(std::string_view key) {
     if (key == name) return true;
   }
   if (parse_step_file_key(key) || parse_collections_file_key(key) ||
-      parse_facts_file_key(key) || parse_series_file_key(key)) {
+      parse_facts_file_key(key) || parse_series_file_key(key) ||
+      parse_statistics_file_key(key)) {
     return true;
   }
   const bool is_json = key.ends_with(".json");
@@ -109,6 +111,12 @@ std::string series_file_key(const SeriesFileName& name) {
   return fmt::format("{}{}-{:012}-{:012}-{}{}", kSeriesPrefix,
                      encode_worker(name.worker), name.first, name.last,
                      name.number, kSeriesSuffix);
+}
+
+std::string statistics_file_key(const StatisticsFileName& name) {
+  return fmt::format("{}{}/{}-{:012}-{:012}{}", kStatisticsPrefix,
+                     encode_worker(name.worker), name.attempt, name.first,
+                     name.last, kStatisticsSuffix);
 }
 
 std::string worker_claim_key(std::string_view worker) {
@@ -166,6 +174,27 @@ std::optional<SeriesFileName> parse_series_file_key(std::string_view key) {
   if (!first || *first > *last) return std::nullopt;
   return SeriesFileName{decode_worker(key), *first, *last,
                         static_cast<std::uint64_t>(*number)};
+}
+
+std::optional<StatisticsFileName> parse_statistics_file_key(
+    std::string_view key) {
+  if (!key.starts_with(kStatisticsPrefix)) return std::nullopt;
+  if (!key.ends_with(kStatisticsSuffix)) return std::nullopt;
+  key.remove_prefix(kStatisticsPrefix.size());
+  key.remove_suffix(kStatisticsSuffix.size());
+  const std::size_t slash = key.find('/');
+  if (slash == key.npos || slash == 0 || !is_utf8(key)) return std::nullopt;
+  std::string_view numbers = key.substr(slash + 1);
+  const auto last = take_last_number(numbers);
+  const auto first = last ? take_last_number(numbers) : std::nullopt;
+  const auto attempt = leading_step(numbers);
+  if (!first || !attempt || attempt->second != numbers.size() ||
+      *first > *last) {
+    return std::nullopt;
+  }
+  return StatisticsFileName{decode_worker(key.substr(0, slash)),
+                            static_cast<std::uint64_t>(attempt->first), *first,
+                            *last};
 }
 
 std::optional<Step> parse_fired_file_key(std::string_view key) {

@@ -23,6 +23,7 @@ inline constexpr std::string_view kEventsPrefix = "events/";
 inline constexpr std::string_view kCollectionsPrefix = "collections/000000000/";
 inline constexpr std::string_view kFactsPrefix = "facts/";
 inline constexpr std::string_view kSeriesPrefix = "series/";
+inline constexpr std::string_view kStatisticsPrefix = "statistics/";
 inline constexpr std::string_view kAttemptsPrefix = "attempts/";
 inline constexpr std::string_view kTensorboardPrefix = "tensorboard/";
 // Marks of the steps on which rules fired (docs/actions.md).
@@ -73,6 +74,22 @@ struct SeriesFileName {
 std::string series_file_key(const SeriesFileName& name);
 // Parses such a key. Returns nothing for other names.
 std::optional<SeriesFileName> parse_series_file_key(std::string_view key);
+
+// The name of a statistics file: the worker, the number of the attempt that
+// wrote it, and its first and last step.
+struct StatisticsFileName {
+  std::string worker;
+  std::uint64_t attempt = 0;
+  Step first = 0;
+  Step last = 0;
+
+  friend bool operator==(const StatisticsFileName&,
+                         const StatisticsFileName&) = default;
+};
+std::string statistics_file_key(const StatisticsFileName& name);
+// Parses such a key. Returns nothing for other names.
+std::optional<StatisticsFileName> parse_statistics_file_key(
+    std::string_view key);
 
 // Whether smdebug or the original writes files of this name into a run,
 // unfinished ones (".tmp") included. The user may keep other files in the

@@ -28,6 +28,10 @@ inline constexpr std::uint64_t kMaxFactsFileBytes = kMaxCollectionsFileBytes;
 // that are written as six.
 inline constexpr std::uint64_t kMaxSeriesFileBytes = 64 << 20;
 
+// Its writer begins another one beyond `kStatisticsFileBytes`, and a step takes
+// less than its index file.
+inline constexpr std::uint64_t kMaxStatisticsFileBytes = kMaxIndexFileBytes;
+
 // Its writer bounds it to a few kilobytes.
 inline constexpr std::uint64_t kMaxProgressFileBytes = 64 << 10;
 

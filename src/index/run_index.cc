@@ -8,6 +8,8 @@
 #include "smdebug/base/try.h"
 
 #include "format/file_sizes.h"
+#include "index/checked_index_file.h"
+#include "index/packed_steps.h"
 
 namespace smdebug {
 namespace {
@@ -20,22 +22,8 @@ constexpr std::size_t kMaxForeign = 1000;
 // only files that are being written can become whole.
 constexpr std::size_t kMaxRetried = 100;
 
-// Index files that are read at once: a store answers that many requests in the
-// time of one.
-constexpr std::size_t kFilesAtOnce = 64;
-
-// Returns the reason why an index file with the key of `name` is not its own.
-// Empty if it is, and for a file that names no event file of the usual form.
-std::string exchanged(const IndexFile& content, const StepFileName& name) {
-  const auto events = parse_step_file_key(content.event_file_key.empty()
-                                              ? content.absent_event_file_key
-                                              : content.event_file_key);
-  if (!events || *events == name) return "";
-  return fmt::format(
-      "it belongs to step {} of worker '{}', whose event file it names: it was "
-      "renamed or exchanged",
-      events->step, events->worker);
-}
+// The contents of packed files that are held until those before them are read.
+constexpr std::size_t kFilesInMemory = 1024;
 
 // A writer with a size limit for its run removes the oldest steps.
 bool is_removed(const Result<Bytes>& file) {
@@ -89,6 +77,7 @@ void RunIndex::restart() {
   without_statistics_.clear();
   odd_keys_.clear();
   folders_.clear();
+  has_unpacked_ = false;
 }
 
 // Returns the versions of `index/` and of each folder below it that had files
@@ -113,7 +102,7 @@ void RunIndex::add_folders_of(std::string_view key) {
 
 Status RunIndex::list(std::string_view prefix, std::string_view after) {
   SMD_TRY(const std::vector<ObjectEntry> listed, storage_->list(prefix, after));
-  std::vector<std::pair<std::string, StepFileName>> wanted;
+  std::vector<ListedFile> wanted;
   std::string_view folder;
   for (const ObjectEntry& object : listed) {
     const std::string_view key = object.key;
@@ -134,11 +123,48 @@ Status RunIndex::list(std::string_view prefix, std::string_view after) {
     } else if (object.bytes > kMaxIndexFileBytes) {
       read_file(object.key, *name);  // fails without reading it
     } else {
-      wanted.emplace_back(object.key, *name);
+      wanted.push_back({object.key, *name, object.bytes});
     }
   }
   read_files(wanted);
   return {};
+}
+
+// Adds the files in their order, so that a packed run gives the same table.
+void RunIndex::read_files(std::span<const ListedFile> files) {
+  std::optional<PackedSteps> packed;
+  // One round of requests reads fewer files.
+  if (files.size() > kIndexFilesAtOnce && !std::exchange(has_unpacked_, true)) {
+    packed.emplace(*storage_);
+  }
+  while (!files.empty()) {
+    std::vector<std::optional<IndexFile>> found;
+    std::vector<ObjectRange> ranges;
+    while (found.size() < std::min(kFilesInMemory, files.size()) &&
+           ranges.size() < kIndexFilesAtOnce) {
+      const ListedFile& file = files[found.size()];
+      found.push_back(packed ? packed->find(file.name, file.bytes)
+                             : std::nullopt);
+      if (!found.back()) ranges.push_back({file.key, {}});
+    }
+    const std::vector<Result<Bytes>> read = storage_->read_each(ranges);
+    for (std::size_t i = 0, next = 0; i < found.size(); ++i) {
+      const auto& [key, name, bytes] = files[i];
+      const Result<Bytes>* own = found[i] ? nullptr : &read[next++];
+      // Two folders may have files of one name.
+      if (table_.has_file(name)) continue;
+      if (own) {
+        take_file(key, name, *own);
+      } else {
+        take_content(key, name, *found[i], /*with_statistics=*/true);
+      }
+    }
+    files = files.subspan(found.size());
+  }
+  if (!packed) return;
+  for (const auto& [key, what] : packed->broken()) {
+    leave_out(key, what + "; its steps were read from their index files");
+  }
 }
 
 void RunIndex::leave_out(const std::string& key, std::string what) {
@@ -154,32 +180,6 @@ bool RunIndex::is_wanted(const StepFileName& name) const {
          !(end_step_ && name.step >= *end_step_) && !table_.has_file(name);
 }
 
-Result<IndexFile> RunIndex::parse(const Result<Bytes>& bytes,
-                                  const StepFileName& name, IndexParts parts) {
-  if (!bytes) return bytes.error();
-  SMD_TRY(IndexFile content, parse_index_file(bytes->text(), parts));
-  if (std::string reason = exchanged(content, name); !reason.empty()) {
-    return Error{Error::Code::corrupt, std::move(reason)};
-  }
-  return content;
-}
-
-void RunIndex::read_files(
-    std::span<const std::pair<std::string, StepFileName>> files) {
-  while (!files.empty()) {
-    const auto some = files.first(std::min(kFilesAtOnce, files.size()));
-    std::vector<ObjectRange> ranges;
-    for (const auto& [key, name] : some) ranges.push_back({key, {}});
-    const std::vector<Result<Bytes>> read = storage_->read_each(ranges);
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      // Two folders may have files of one name.
-      if (table_.has_file(some[i].second)) continue;
-      take_file(some[i].first, some[i].second, read[i]);
-    }
-    files = files.subspan(some.size());
-  }
-}
-
 void RunIndex::read_file(const std::string& key, const StepFileName& name) {
   take_file(key, name, get_object(*storage_, key, kMaxIndexFileBytes));
 }
@@ -192,26 +192,31 @@ void RunIndex::take_file(const std::string& key, const StepFileName& name,
   }
   const auto parts =
       with_statistics_ ? IndexParts::everything : IndexParts::locations;
-  const Result<IndexFile> content = parse(bytes, name, parts);
+  const Result<IndexFile> content = checked_index_file(bytes, name, parts);
   if (!content) {
     broken_[key] = {name, content.error().message};
     return;
   }
   broken_.erase(key);
-  for (const std::string& what : content->damage) {
+  const FileId file = take_content(key, name, *content, with_statistics_);
+  if (!with_statistics_ && table_.file(file).statistics > 0) {
+    without_statistics_.push_back(file);
+    if (key != key_of(file)) odd_keys_.emplace(file, key);
+  }
+}
+
+FileId RunIndex::take_content(const std::string& key, const StepFileName& name,
+                              const IndexFile& content, bool with_statistics) {
+  for (const std::string& what : content.damage) {
     left_out_.push_back({key, what});
   }
-  for (const IndexedTensor& record : content->tensors) {
+  for (const IndexedTensor& record : content.tensors) {
     if (record.length <= kMaxRecordBytes) continue;
     left_out_.push_back({key, "record of '" + record.name +
                                   "': " + std::to_string(record.length) +
                                   " bytes exceed the size of a record"});
   }
-  const FileId file = table_.add_file(name, *content, with_statistics_);
-  if (!with_statistics_ && table_.file(file).statistics > 0) {
-    without_statistics_.push_back(file);
-    if (key != key_of(file)) odd_keys_.emplace(file, key);
-  }
+  return table_.add_file(name, content, with_statistics);
 }
 
 std::string RunIndex::key_of(FileId file) const {
@@ -233,9 +238,10 @@ void RunIndex::retry_broken_files() {
 void RunIndex::load_statistics() {
   with_statistics_ = true;
   const std::vector<FileId> files = std::exchange(without_statistics_, {});
-  for (std::size_t first = 0; first < files.size(); first += kFilesAtOnce) {
+  for (std::size_t first = 0; first < files.size();
+       first += kIndexFilesAtOnce) {
     const auto some = std::span(files).subspan(
-        first, std::min(kFilesAtOnce, files.size() - first));
+        first, std::min(kIndexFilesAtOnce, files.size() - first));
     std::vector<ObjectRange> ranges;
     for (const FileId file : some) ranges.push_back({key_of(file), {}});
     const std::vector<Result<Bytes>> read = storage_->read_each(ranges);
@@ -250,8 +256,8 @@ void RunIndex::add_statistics(FileId file, const std::string& key,
   if (is_removed(bytes)) return;
   const IndexedFile& row = table_.file(file);
   const Result<IndexFile> content =
-      parse(bytes, {row.step, table_.worker_name(row.worker)},
-            IndexParts::everything);
+      checked_index_file(bytes, {row.step, table_.worker_name(row.worker)},
+                         IndexParts::everything);
   if (content) {
     table_.add_statistics(file, *content);
   } else {

@@ -9,6 +9,10 @@
 // complete. So is a file that names the event file of another step or worker:
 // it was renamed or exchanged. A file that was removed after it was listed is
 // not damage.
+//
+// The first refresh of a run with many index files takes the content of those
+// that statistics files have from there. Which steps exist is what the listing
+// of the index files shows, always.
 
 #include <cstdint>
 #include <map>
@@ -68,16 +72,22 @@ class RunIndex {
   FolderVersions versions_after(std::string_view after) const;
   Status list(std::string_view prefix, std::string_view after);
   void add_folders_of(std::string_view key);
+  struct ListedFile {
+    std::string key;
+    StepFileName name;
+    std::uint64_t bytes = 0;
+  };
+
   bool is_wanted(const StepFileName& name) const;
   // Reports a file that is not an index file.
   void leave_out(const std::string& key, std::string what);
   std::string key_of(FileId file) const;
-  static Result<IndexFile> parse(const Result<Bytes>& bytes,
-                                 const StepFileName& name, IndexParts parts);
   void read_file(const std::string& key, const StepFileName& name);
-  void read_files(std::span<const std::pair<std::string, StepFileName>> files);
+  void read_files(std::span<const ListedFile> files);
   void take_file(const std::string& key, const StepFileName& name,
                  const Result<Bytes>& bytes);
+  FileId take_content(const std::string& key, const StepFileName& name,
+                      const IndexFile& content, bool with_statistics);
   void retry_broken_files();
   void add_statistics(FileId file, const std::string& key,
                       const Result<Bytes>& bytes);
@@ -86,6 +96,7 @@ class RunIndex {
   std::optional<Step> first_step_, end_step_;
   RunTable table_;
   bool with_statistics_ = false;
+  bool has_unpacked_ = false;  // the statistics files were looked at
   std::set<std::string, std::less<>> foreign_;  // already reported
   bool has_more_foreign_ = false;
   struct BrokenFile {
