@@ -5,7 +5,7 @@ Default: the cases in this folder (or FOLDER) that a script in make/ writes.
 Compared: the set of file names, index and collection files as text, event files byte by byte.
 Not compared: wall times (the 8 bytes of each record's field 1), TensorBoard payload checksums (they cover the wall
 time), process id and host in TensorBoard file names, contents of *.tmp, `run.json`, `progress.json`, `facts/`,
-`series/`, and the key `smdebug` of index files; the last five do not exist in the original.
+`series/`, `statistics/`, and the key `smdebug` of index files; the last six do not exist in the original.
 
 The last digits of the results of a framework depend on the processor. Therefore floats of the cases that train
 may differ by 1e-5 of their value or 1e-6 of the largest value of their tensor; saved reductions by 1e-3, or by 1e-6
@@ -71,7 +71,9 @@ def load(run):
                 rel = re.sub(r"_\d+_[^/]*(?=\.tfevents)", "_PID_HOST", rel)
             with open(p, "rb") as f:
                 body = f.read()
-            if rel in ("run.json", "progress.json") or rel.startswith(("facts/", "series/")):
+            if rel in ("run.json", "progress.json") or rel.startswith(
+                ("facts/", "series/", "statistics/")
+            ):
                 continue
             if n.endswith(".tmp"):
                 got[rel] = None
