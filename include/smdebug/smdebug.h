@@ -17,6 +17,7 @@
 #include "smdebug/monitor/run_monitor.h"
 #include "smdebug/monitor/step_monitor.h"
 #include "smdebug/read/file_reader.h"
+#include "smdebug/read/statistics_table.h"
 #include "smdebug/read/trial.h"
 #include "smdebug/rules/builtin_rules.h"
 #include "smdebug/rules/rule.h"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 import enum
+import types
 from typing import Any, Self, overload
 
 
@@ -2009,6 +2010,11 @@ class Trial:
     def tensor_names(self, step: int | None, mode: ModeKeys, regexes: Sequence[str], names: Sequence[str]) -> list[str]:
         """
         Returns the names that match one of `regexes` or are in `names`, sorted; all names if both are empty. `step` limits them to those of one step.
+        """
+
+    def statistics_stream(self, mode: ModeKeys, names: Sequence[str]) -> tuple[types.CapsuleType, str]:
+        """
+        Returns the statistics of the tensors `names` as a capsule of the Arrow PyCapsule interface, and the reason why the first value that was skipped cannot be read; empty if none was.
         """
 
     def tensor(self, name: str) -> Tensor:

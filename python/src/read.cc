@@ -24,6 +24,7 @@
 #include "smdebug/base/try.h"
 #include "smdebug/core/dtype.h"
 #include "smdebug/read/run_folder.h"
+#include "smdebug/read/statistics_table.h"
 #include "smdebug/read/trial.h"
 
 #include "bindings.h"
@@ -39,6 +40,9 @@ using namespace nb::literals;
 namespace smdebug {
 namespace {
 
+// The name of the capsule in the Arrow PyCapsule interface.
+constexpr const char* kStreamCapsule = "arrow_array_stream";
+
 std::optional<std::chrono::nanoseconds> from_seconds(
     std::optional<double> seconds) {
   // More than this does not fit into the nanoseconds of a clock.
@@ -46,6 +50,26 @@ std::optional<std::chrono::nanoseconds> from_seconds(
   if (!seconds || *seconds > kForever) return std::nullopt;
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(*seconds));
+}
+
+// Releases a stream that nobody has taken over.
+void free_stream(PyObject* capsule) noexcept {
+  auto* stream = static_cast<ArrowArrayStream*>(
+      PyCapsule_GetPointer(capsule, kStreamCapsule));
+  if (stream->release) stream->release(stream);
+  delete stream;
+}
+
+Result<std::pair<nb::object, std::string>> statistics_stream(
+    Trial& self, Mode mode, const std::vector<std::string>& names) {
+  auto stream = std::make_unique<ArrowArrayStream>();
+  SMD_TRY(std::string unreadable,
+          export_statistics(self, names, mode, stream.get()));
+  nb::object capsule =
+      nb::steal(PyCapsule_New(stream.get(), kStreamCapsule, free_stream));
+  if (!capsule.is_valid()) throw nb::python_error();
+  stream.release();
+  return std::pair(std::move(capsule), std::move(unreadable));
 }
 
 // Calls a Python function before each refresh. Prints its exceptions: they do
@@ -412,6 +436,13 @@ void bind_read(nb::module_& m) {
           "Returns the names that match one of `regexes` or are in `names`, "
           "sorted; all names if both are empty. `step` limits them to those of "
           "one step.")
+      .def("statistics_stream", one_at_a_time(&statistics_stream), "mode"_a,
+           "names"_a,
+           nb::sig("def statistics_stream(self, mode: ModeKeys, names: "
+                   "Sequence[str]) -> tuple[types.CapsuleType, str]"),
+           "Returns the statistics of the tensors `names` as a capsule of the "
+           "Arrow PyCapsule interface, and the reason why the first value that "
+           "was skipped cannot be read; empty if none was.")
       .def("tensor", one_at_a_time(&Trial::tensor), "name"_a,
            nb::keep_alive<0, 1>(),
            "Returns the tensor of that name. Raises TensorUnavailable if there "

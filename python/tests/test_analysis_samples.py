@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 
@@ -104,6 +105,19 @@ def test_the_tables_sample_shows_every_loss(run):
     losses = {step: float(value) for step, value in values.items()}
     shown = dict(re.findall(r"^(\d+) +(\d\.\d+)$", said, re.MULTILINE))
     assert {int(s): float(v) for s, v in shown.items()} == pytest.approx(losses, rel=1e-4)
+
+
+def test_the_sql_sample_names_the_step_of_the_largest_gradient(run):
+    pytest.importorskip("duckdb")
+    shown = re.findall(r"│ (\S+) +│ +(\d+) │ +(\S+) │", sample("sql.py", run))
+    trial = read(run)
+    names = trial.tensor_names(collection="gradients")
+    assert [row[0] for row in shown] == names
+    for name, step, ratio in shown:
+        steps = trial.tensor(name).steps()
+        norms = [np.linalg.norm(trial.tensor(name).value(step).astype(float)) for step in steps]
+        assert int(step) == steps[int(np.argmax(norms))]
+        assert float(ratio) == pytest.approx(max(norms) / np.median(norms), rel=1e-4)
 
 
 def test_every_sample_is_tested_and_listed():

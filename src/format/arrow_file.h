@@ -47,12 +47,18 @@ class ArrowColumn {
   ArrowType type() const { return type_; }
   std::size_t rows() const { return rows_; }
   std::size_t null_count() const { return null_count_; }
+  // The columns' buffers, as Arrow lays them out. A bit of `validity` is 0 for
+  // a null; text is a dictionary and the positions of the rows in it.
+  const std::string& values() const { return values_; }
+  const std::string& validity() const { return validity_; }
+  const std::string& dictionary_text() const { return dictionary_text_; }
+  const std::vector<std::int32_t>& dictionary_offsets() const {
+    return dictionary_offsets_;
+  }
   // Grows with the rows and the dictionary.
   std::size_t bytes() const { return values_.size() + dictionary_text_.size(); }
 
  private:
-  friend class ArrowWriter;
-
   void append(const void* value, std::size_t size, bool is_valid);
 
   std::string name_;
@@ -60,10 +66,10 @@ class ArrowColumn {
   std::size_t rows_ = 0;
   std::size_t null_count_ = 0;
   std::string values_;
-  std::string validity_;  // a bit per row
+  std::string validity_;
   std::unordered_map<std::string, std::int32_t> dictionary_;
   std::string dictionary_text_;
-  std::vector<std::int32_t> dictionary_ends_;
+  std::vector<std::int32_t> dictionary_offsets_ = {0};
 };
 
 // Returns the file. All columns must have the same number of rows. `metadata`

@@ -41,11 +41,11 @@ void ArrowColumn::append(const void* value, std::size_t size, bool is_valid) {
 }
 
 void ArrowColumn::add_text(std::string_view text) {
-  const auto code = static_cast<std::int32_t>(dictionary_ends_.size());
+  const auto code = static_cast<std::int32_t>(dictionary_.size());
   const auto [place, is_new] = dictionary_.try_emplace(std::string(text), code);
   if (is_new) {
     dictionary_text_ += text;
-    dictionary_ends_.push_back(
+    dictionary_offsets_.push_back(
         static_cast<std::int32_t>(dictionary_text_.size()));
   }
   append(&place->second, sizeof place->second, true);
@@ -167,17 +167,14 @@ class ArrowWriter {
 
   void write_dictionary(std::size_t i) {
     const ArrowColumn& column = columns_[i];
-    const std::size_t entries = column.dictionary_ends_.size();
-    std::string offsets;
-    append_number(std::int32_t{0}, offsets);
-    for (const std::int32_t end : column.dictionary_ends_) {
-      append_number(end, offsets);
-    }
+    const std::vector<std::int32_t>& offsets = column.dictionary_offsets();
+    const std::size_t entries = offsets.size() - 1;
     Body body;
     body.nodes.emplace_back(static_cast<std::int64_t>(entries), 0);
     body.add("");  // none is null
-    body.add(offsets);
-    body.add(column.dictionary_text_);
+    body.add({reinterpret_cast<const char*>(offsets.data()),
+              offsets.size() * sizeof offsets[0]});
+    body.add(column.dictionary_text());
     Builder builder;
     const auto header = arrow::CreateDictionaryBatch(
         builder, static_cast<std::int64_t>(i), batch(entries, body, builder));
@@ -192,8 +189,8 @@ class ArrowWriter {
       body.nodes.emplace_back(static_cast<std::int64_t>(rows),
                               static_cast<std::int64_t>(column.null_count()));
       body.add(column.null_count() == 0 ? std::string_view()
-                                        : column.validity_);
-      body.add(column.values_);
+                                        : column.validity());
+      body.add(column.values());
     }
     Builder builder;
     const auto header = batch(rows, body, builder);

@@ -1,4 +1,4 @@
-"""A run as tables: the columns and rows of a DataFrame."""
+"""A run as tables: the columns and rows of a DataFrame, and a stream of Arrow."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from smdebug.exceptions import SMDebugRuntimeError, SMDebugValueError, TensorUna
 from smdebug.log import get_logger
 
 if TYPE_CHECKING:
+    import types
+
     import pandas
 
     from smdebug.trials.summary import TensorSummary
@@ -17,6 +19,33 @@ if TYPE_CHECKING:
     from smdebug.trials.trial import Trial
 
 _logger = get_logger()
+
+
+class StatisticsTable:
+    """The statistics of a run, for every library that takes tables through the Arrow PyCapsule
+    interface, without a copy; `Trial.to_arrow` makes it and documents its columns. It has the steps
+    that are complete whenever it is read:
+
+        polars.DataFrame(statistics)
+        pyarrow.table(statistics)
+        duckdb.sql("select tensor, max(l2) from statistics group by tensor")
+    """
+
+    def __init__(self, trial: Trial, names: list[str], mode: ModeKeys) -> None:
+        self._trial = trial
+        self._names = names
+        self._mode = mode
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> types.CapsuleType:
+        """A capsule with an ArrowArrayStream of one batch; `requested_schema` is ignored."""
+        capsule, unreadable = self._trial._core.statistics_stream(self._mode, self._names)
+        if unreadable:
+            _logger.warning("to_arrow skips damaged values, first: %s", unreadable)
+        return capsule
+
+    def __repr__(self) -> str:
+        return f"<StatisticsTable of {self._trial!r}: {len(self._names)} tensors>"
+
 
 _Row = tuple[Any, ...]
 

@@ -29,7 +29,7 @@ from smdebug.trials.arguments import (
 )
 from smdebug.trials.arrays import Array
 from smdebug.trials.html import trial_html
-from smdebug.trials.tables import data_frame
+from smdebug.trials.tables import StatisticsTable, data_frame
 from smdebug.trials.tensor import Tensor
 from smdebug.unknown_arguments import methods_with_known_arguments
 
@@ -319,6 +319,27 @@ class Trial:
         names = self.tensor_names(mode=mode, regex=regex, collection=collection)
         with no_refresh(self):
             return data_frame(self, kind, names, checked_mode(mode))
+
+    def to_arrow(
+        self,
+        *,
+        mode: Mode = GLOBAL,
+        regex: Patterns | None = None,
+        collection: str | Collection | None = None,
+    ) -> StatisticsTable:
+        """The statistics of the run as a table that polars, pyarrow and DuckDB read without a copy,
+        by its method `__arrow_c_stream__`; needs no package.
+
+        One row per tensor, complete step of `mode` and worker. Columns tensor, collection (the
+        first other than "all", or null), step (global), mode, mode_step, worker, dtype, shape
+        ("64,10"), bytes (of the elements), count, nan, positive_inf, negative_inf, zeros, and of
+        the finite elements min, max, mean, std (of the population), l1 and l2; min, max, mean and
+        std are null if there are none. Statistics that the run does not store are computed from
+        the values. Text, and tensors of which only reductions or shapes were saved, have no row;
+        damaged values are skipped with a warning. For `regex` and `collection` see `tensor_names`.
+        """
+        names = self.tensor_names(mode=mode, regex=regex, collection=collection)
+        return StatisticsTable(self, names, checked_mode(mode))
 
     def refresh(self) -> None:
         """Looks for new steps now."""

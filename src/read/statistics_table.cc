@@ -1,0 +1,201 @@
+#include "smdebug/read/statistics_table.h"
+
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "smdebug/base/try.h"
+#include "smdebug/core/dtype.h"
+
+#include "format/arrow_file.h"
+#include "format/arrow_stream.h"
+
+namespace smdebug {
+namespace {
+
+// Every tensor is in it.
+constexpr std::string_view kAllCollection = "all";
+
+class StatisticsRows {
+ public:
+  explicit StatisticsRows(Trial& trial) : trial_(trial) {
+    for (const Collection& collection : trial.collections()) {
+      if (collection.tensors.name == kAllCollection) continue;
+      for (const std::string& name : collection.tensors.tensor_names) {
+        collections_.try_emplace(name, collection.tensors.name);
+      }
+    }
+  }
+
+  Status add(std::string_view name, Mode mode) {
+    SMD_TRY(Tensor tensor, trial_.tensor(name));
+    for (const Step step : tensor.steps(mode)) {
+      const auto global = trial_.global_step(mode, step);
+      const auto id = global ? trial_.step_id(*global) : std::nullopt;
+      if (!id) continue;
+      SMD_TRY(const auto workers, tensor.workers(id->global, Mode::global));
+      for (const std::string& worker : workers) {
+        SMD_CHECK_OK(add_row(tensor, *id, worker));
+      }
+    }
+    return {};
+  }
+
+  // The first value that could not be read; empty if there is none.
+  const std::string& unreadable() const { return unreadable_; }
+
+  std::vector<ArrowColumn> take() { return std::move(columns_); }
+
+ private:
+  enum Column : std::size_t {
+    kTensor,
+    kCollection,
+    kStep,
+    kMode,
+    kModeStep,
+    kWorker,
+    kDType,
+    kShape,
+    kBytes,
+    kCount,
+    kNan,
+    kPositiveInf,
+    kNegativeInf,
+    kZeros,
+    kMin,
+    kMax,
+    kMean,
+    kStd,
+    kL1,
+    kL2,
+  };
+
+  // Skips what has no numbers. Fails with `interrupted` only.
+  Status add_row(Tensor& tensor, const StepId& step,
+                 const std::string& worker) {
+    const StepQuery query = {step.global, Mode::global, worker};
+    const auto skip = [&](const Error& error) -> Status {
+      if (error.code == Error::Code::interrupted) return error;
+      const bool has_none = error.code == Error::Code::not_found;
+      if (!has_none && unreadable_.empty()) unreadable_ = error.message;
+      return {};
+    };
+    const auto dtype = tensor.dtype(query);
+    if (!dtype) return skip(dtype.error());
+    if (is_string(*dtype)) return {};
+    const auto statistics = tensor.statistics(query);
+    if (!statistics) return skip(statistics.error());
+    const auto shape = tensor.shape(query);
+    if (!shape) return skip(shape.error());
+    add_place(tensor.name(), step, worker);
+    columns_[kDType].add_text(dtype_name(*dtype));
+    columns_[kShape].add_text(fmt::format("{}", fmt::join(*shape, ",")));
+    columns_[kBytes].add(
+        std::uint64_t{statistics->count * dtype_bytes(*dtype)});
+    add_numbers(*statistics);
+    return {};
+  }
+
+  void add_place(const std::string& name, const StepId& step,
+                 const std::string& worker) {
+    columns_[kTensor].add_text(name);
+    if (const auto found = collections_.find(name);
+        found != collections_.end()) {
+      columns_[kCollection].add_text(found->second);
+    } else {
+      columns_[kCollection].add_null();
+    }
+    columns_[kStep].add(step.global);
+    columns_[kMode].add_text(mode_name(step.mode));
+    columns_[kModeStep].add(step.mode_step);
+    columns_[kWorker].add_text(worker);
+  }
+
+  void add_numbers(const TensorStatistics& s) {
+    columns_[kCount].add(s.count);
+    columns_[kNan].add(s.nan);
+    columns_[kPositiveInf].add(s.positive_inf);
+    columns_[kNegativeInf].add(s.negative_inf);
+    columns_[kZeros].add(s.zeros);
+    const auto finite = static_cast<double>(s.finite());
+    const std::pair<Column, double> of_finite[] = {
+        {kMin, s.min},
+        {kMax, s.max},
+        {kMean, s.mean},
+        {kStd, finite > 0 ? std::sqrt(s.m2 / finite) : 0}};
+    for (const auto& [column, number] : of_finite) {
+      if (finite > 0) {
+        columns_[column].add(number);
+      } else {
+        columns_[column].add_null();
+      }
+    }
+    columns_[kL1].add(s.sum_abs);
+    columns_[kL2].add(std::sqrt(s.sum_squares));
+  }
+
+  static std::vector<ArrowColumn> empty_columns() {
+    using enum ArrowType;
+    std::vector<ArrowColumn> columns;
+    for (const auto& [name, type] :
+         std::initializer_list<std::pair<const char*, ArrowType>>{
+             {"tensor", text},         {"collection", text},
+             {"step", int64},          {"mode", text},
+             {"mode_step", int64},     {"worker", text},
+             {"dtype", text},          {"shape", text},
+             {"bytes", uint64},        {"count", uint64},
+             {"nan", uint64},          {"positive_inf", uint64},
+             {"negative_inf", uint64}, {"zeros", uint64},
+             {"min", float64},         {"max", float64},
+             {"mean", float64},        {"std", float64},
+             {"l1", float64},          {"l2", float64}}) {
+      columns.emplace_back(name, type);
+    }
+    return columns;
+  }
+
+  Trial& trial_;
+  std::map<std::string, std::string, std::less<>> collections_;
+  std::vector<ArrowColumn> columns_ = empty_columns();
+  std::string unreadable_;
+};
+
+// Queries do not refresh the trial meanwhile.
+class Unrefreshed {
+ public:
+  explicit Unrefreshed(Trial& trial)
+      : trial_(trial), before_(trial.is_refreshing()) {
+    trial_.set_refreshing(false);
+  }
+  ~Unrefreshed() { trial_.set_refreshing(before_); }
+  Unrefreshed(const Unrefreshed&) = delete;
+  Unrefreshed& operator=(const Unrefreshed&) = delete;
+
+ private:
+  Trial& trial_;
+  const bool before_;
+};
+
+}  // namespace
+
+Result<std::string> export_statistics(Trial& trial,
+                                      std::span<const std::string> names,
+                                      Mode mode, ArrowArrayStream* stream) {
+  const Status refreshed = trial.is_refreshing() ? trial.refresh() : Status();
+  if (!refreshed && refreshed.error().code == Error::Code::interrupted) {
+    return refreshed.error();
+  }
+  const Unrefreshed unrefreshed(trial);
+  StatisticsRows rows(trial);
+  for (const std::string& name : names) SMD_CHECK_OK(rows.add(name, mode));
+  export_arrow_stream(rows.take(), stream);
+  return rows.unreadable();
+}
+
+}  // namespace smdebug
