@@ -52,7 +52,7 @@ std::optional<std::chrono::nanoseconds> from_seconds(
       std::chrono::duration<double>(*seconds));
 }
 
-// Releases a stream that nobody has taken over.
+// Releases a stream that no caller has taken over.
 void free_stream(PyObject* capsule) noexcept {
   auto* stream = static_cast<ArrowArrayStream*>(
       PyCapsule_GetPointer(capsule, kStreamCapsule));

@@ -13,11 +13,11 @@ namespace smdebug {
 
 namespace {
 
-void pad(std::string& bytes) {
-  bytes.append(
-      (kArrowAlignment - bytes.size() % kArrowAlignment) % kArrowAlignment,
-      '\0');
+constexpr std::size_t padded(std::size_t size) {
+  return (size + kArrowAlignment - 1) / kArrowAlignment * kArrowAlignment;
 }
+
+void pad(std::string& bytes) { bytes.resize(padded(bytes.size())); }
 
 template <typename T>
 void append_number(T number, std::string& out) {
@@ -139,20 +139,22 @@ class ArrowWriter {
       std::span<const std::pair<std::string, std::string>> metadata) {
     Builder builder;
     const auto header = schema(metadata, builder);
-    write_message(arrow::MessageHeader::Schema, header.Union(), "", builder);
+    write_message(arrow::MessageHeader::Schema, header.Union(), {}, builder);
   }
 
-  // The parts of a batch: `nodes` and `buffers` describe `body`.
+  // The parts of a batch: `nodes` and `buffers` describe the body, which has
+  // the bytes of `parts`, each padded.
   struct Body {
     std::vector<arrow::FieldNode> nodes;
     std::vector<arrow::Buffer> buffers;
-    std::string bytes;
+    std::vector<std::string_view> parts;
+    std::size_t size = 0;
 
-    void add(std::string_view buffer) {
-      buffers.emplace_back(static_cast<std::int64_t>(bytes.size()),
-                           static_cast<std::int64_t>(buffer.size()));
-      bytes += buffer;
-      pad(bytes);
+    void add(std::string_view part) {
+      buffers.emplace_back(static_cast<std::int64_t>(size),
+                           static_cast<std::int64_t>(part.size()));
+      parts.push_back(part);
+      size += padded(part.size());
     }
   };
 
@@ -179,7 +181,7 @@ class ArrowWriter {
     const auto header = arrow::CreateDictionaryBatch(
         builder, static_cast<std::int64_t>(i), batch(entries, body, builder));
     dictionaries_.push_back(write_message(arrow::MessageHeader::DictionaryBatch,
-                                          header.Union(), body.bytes, builder));
+                                          header.Union(), body, builder));
   }
 
   void write_columns() {
@@ -195,15 +197,15 @@ class ArrowWriter {
     Builder builder;
     const auto header = batch(rows, body, builder);
     batches_.push_back(write_message(arrow::MessageHeader::RecordBatch,
-                                     header.Union(), body.bytes, builder));
+                                     header.Union(), body, builder));
   }
 
   arrow::Block write_message(arrow::MessageHeader kind,
-                             flatbuffers::Offset<void> header,
-                             std::string_view body, Builder& builder) {
-    builder.Finish(
-        arrow::CreateMessage(builder, arrow::MetadataVersion::V5, kind, header,
-                             static_cast<std::int64_t>(body.size())));
+                             flatbuffers::Offset<void> header, const Body& body,
+                             Builder& builder) {
+    builder.Finish(arrow::CreateMessage(builder, arrow::MetadataVersion::V5,
+                                        kind, header,
+                                        static_cast<std::int64_t>(body.size)));
     const auto start = static_cast<std::int64_t>(out_.size());
     std::string metadata(
         reinterpret_cast<const char*>(builder.GetBufferPointer()),
@@ -212,9 +214,13 @@ class ArrowWriter {
     append_number(kArrowContinuation, out_);
     append_number(static_cast<std::int32_t>(metadata.size()), out_);
     out_ += metadata;
-    out_ += body;
+    out_.reserve(out_.size() + body.size);
+    for (const std::string_view part : body.parts) {
+      out_ += part;
+      pad(out_);
+    }
     return {start, static_cast<std::int32_t>(metadata.size() + 8),
-            static_cast<std::int64_t>(body.size())};
+            static_cast<std::int64_t>(body.size)};
   }
 
   void write_footer(

@@ -21,7 +21,7 @@ namespace smdebug {
 // A file ends at this many steps or bytes. The bytes bound the memory of its
 // writer and of its readers.
 inline constexpr std::uint64_t kStatisticsFileSteps = 1000;
-inline constexpr std::size_t kStatisticsFileBytes = std::size_t{32} << 20;
+inline constexpr std::size_t kStatisticsFileBytes = std::size_t{8} << 20;
 
 // Fewer steps get no file at the end of a run: readers request 64 index files
 // at once.
