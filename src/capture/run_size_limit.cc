@@ -24,9 +24,9 @@ constexpr std::size_t kMostMarks = 1000;
 // Everything that smdebug writes beside the steps of a run. The user may keep
 // other files in the folder.
 constexpr std::string_view kOtherPrefixes[] = {
-    kCollectionsPrefix, kFactsPrefix, kSeriesPrefix, kAttemptsPrefix,
-    kRunFileKey,        kProgressKey, kClaimKey,     kRefusedKey,
-    "claims/",          "rules/",     "rule-output/"};
+    kCollectionsPrefix, kFactsPrefix, kSeriesPrefix, kStatisticsPrefix,
+    kAttemptsPrefix,    kRunFileKey,  kProgressKey,  kClaimKey,
+    kRefusedKey,        "claims/",    "rules/",      "rule-output/"};
 
 // "attempts/1/" of a key below it; empty for others.
 std::string_view attempt_folder_of(std::string_view key) {

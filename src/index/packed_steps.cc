@@ -11,7 +11,10 @@ namespace smdebug {
 
 PackedSteps::PackedSteps(const Storage& storage) : storage_(storage) {
   const auto listed = storage.list(kStatisticsPrefix);
-  if (!listed) return;
+  if (!listed) {
+    broken_.emplace(kStatisticsPrefix, listed.error().message);
+    return;
+  }
   for (const ObjectEntry& object : *listed) {
     auto name = parse_statistics_file_key(object.key);
     if (!name || !object.is_file) continue;

@@ -19,7 +19,8 @@ namespace smdebug {
 
 class PackedSteps {
  public:
-  // Lists the files. If that fails, no step is packed.
+  // Lists the files. If that fails, no step is packed, and the folder counts as
+  // a file that could not be read.
   explicit PackedSteps(const Storage& storage);
 
   // Returns the content of an index file of `bytes` bytes, if a statistics file

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "smdebug/read/trial.h"
+
 #include "format/run_file.h"
 #include "format/statistics_file.h"
 #include "index/run_index.h"
@@ -204,6 +206,11 @@ TEST_F(RunPackingTest, ADamagedStatisticsFileIsReportedAndWrittenAnew) {
   EXPECT_EQ(left_out_[0].key, first_);
   EXPECT_THAT(left_out_[0].what,
               HasSubstr("its steps were read from their index files"));
+  const auto trial = Trial::open(storage_);
+  ASSERT_TRUE(trial) << trial.error().message;
+  for (const Damage& damage : (*trial)->damage()) {
+    if (damage.key == first_) EXPECT_FALSE(damage.hides_tensors);
+  }
   const PackingCounts counts = pack();
   EXPECT_EQ(counts.packed, static_cast<std::uint64_t>(kPackedSteps));
   EXPECT_EQ(counts.removed, 0u);  // it was replaced

@@ -183,7 +183,9 @@ std::vector<std::string> Trial::Impl::workers() const {
 std::vector<Damage> Trial::Impl::damage() const {
   std::vector<Damage> all;
   for (const LeftOut& part : index_.left_out()) {
-    all.push_back({part.key, part.what});
+    // Its steps were read from their index files.
+    const bool is_copy = part.key.starts_with(kStatisticsPrefix);
+    all.push_back({part.key, part.what, !is_copy});
   }
   for (const auto& [key, what] : collections_.broken_files()) {
     all.push_back({key, what});
