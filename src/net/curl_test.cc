@@ -165,6 +165,17 @@ TEST(HttpClient, FailsForABodyThatIsCutShort) {
   EXPECT_THAT(http_client().send(request), FailsWith(Error::Code::unavailable));
 }
 
+// As after an answer of Swift to HEAD, which ends with the end of a body.
+TEST(HttpClient, FailsForAnAnswerThatIsNotHttp) {
+  const Listener listener;
+  std::jthread server(
+      [&] { (void)listener.serve_once("\r\n\r\n", "0\r\n\r\n"); });
+  HttpRequest request;
+  request.url = listener.url();
+  EXPECT_THAT(http_client().send(request),
+              FailsWith(Error::Code::unavailable, HasSubstr("HTTP/0.9")));
+}
+
 TEST(HttpClient, SendsTheNextRequestOverTheSameConnection) {
   const Listener listener;
   constexpr std::string_view kAnswer =
