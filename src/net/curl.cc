@@ -242,7 +242,8 @@ class CurlHttp : public HttpClient {
     if (request.longest_silence.count() > 0) {
       const auto seconds = static_cast<long>(request.longest_silence.count());
       curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, seconds);
-      curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+      curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT,
+                       static_cast<long>(kSlowestTransfer));
       curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, seconds);
     }
   }

@@ -447,8 +447,8 @@ Result<HttpRequest> S3Client::make(const Request& request) const {
   if (!request.query.empty()) made.url += "?" + form_encoded(request.query);
   made.headers = request.headers;
   made.body = request.body;
-  made.timeout = std::chrono::minutes(2);
-  made.longest_silence = std::chrono::seconds(15);
+  made.timeout = retries_.longest_attempt;
+  made.longest_silence = retries_.longest_silence;
   made.max_response_bytes = request.max_response_bytes;
   if (!request.body.empty()) {
     const std::string checksum = checksum_text(request.body);

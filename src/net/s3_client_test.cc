@@ -337,6 +337,27 @@ TEST_F(S3ClientTest, BeginsNoAttemptAfterTheDeadline) {
   EXPECT_THAT(server_.requests(), SizeIs(2));
 }
 
+TEST_F(S3ClientTest, LimitsTheTimeOfAnAttempt) {
+  EXPECT_THAT(client_.put("k", "text"), IsOk());
+  EXPECT_EQ(server_.requests()[0].longest_silence, std::chrono::seconds(15));
+  EXPECT_EQ(server_.requests()[0].timeout, std::chrono::minutes(2));
+}
+
+TEST(RetryPolicy, LeavesTimeForAnotherAttemptWithinTheLimitOfAStorage) {
+  using std::chrono::seconds;
+  for (const seconds limit : {seconds(60), seconds(3600)}) {
+    const auto usual = RetryPolicy::within(limit);
+    EXPECT_EQ(usual.deadline, seconds(40));
+    EXPECT_EQ(usual.longest_silence, seconds(15));
+    EXPECT_EQ(usual.longest_attempt, seconds(120));
+  }
+  const auto shorter = RetryPolicy::within(seconds(12));
+  EXPECT_EQ(shorter.deadline, seconds(8));
+  EXPECT_EQ(shorter.longest_silence, seconds(3));
+  EXPECT_EQ(shorter.longest_attempt, seconds(24));
+  EXPECT_EQ(RetryPolicy::within(seconds(1)).longest_silence, seconds(1));
+}
+
 TEST_F(S3ClientTest, DoesNotTryAgainWhatTheServerRefuses) {
   const struct {
     int status;
