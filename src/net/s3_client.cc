@@ -273,9 +273,11 @@ Result<bool> S3Client::put_if_free(std::string_view key,
                                ? HttpHeader{"x-goog-if-generation-match", "0"}
                                : HttpHeader{"if-none-match", "*"});
   wanted.body = body;
-  SMD_TRY(const HttpResponse response, send(wanted, {412, 501}));
+  int attempts = 0;
+  SMD_TRY(const HttpResponse response, send(wanted, {412, 501}, &attempts));
   if (response.status == 501) return put_if_absent(key, body);
   if (response.is_success()) return true;
+  if (attempts < 2) return false;
   // An attempt whose answer was lost may have created it.
   SMD_TRY(const std::string found, get(key, 0, UINT64_MAX, body.size() + 1));
   return found == body;
