@@ -19,7 +19,7 @@ check: setup
 	@tools/check
 
 long: setup
-	@tools/bootstrap --aarch64
+	@tools/bootstrap --aarch64 --swift
 	@tools/test --long
 	@$(MAKE) --no-print-directory zoo
 

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import textwrap
 
+import botocore.exceptions
 import moto.server
 import numpy as np
 import pytest
 import torch
 from recorded_runs import contents, frame, statistics
-from stores import connect, moto_server
+from stores import SERVERS, Server, connect, running_server, swift_server
+from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
 
 import smdebug.pytorch as smd
 from conftest import Net, train
@@ -27,10 +29,10 @@ STORE_TEST = ROOT / "build/asan/src/store/smdebug_store_test"
 KILL_TEST = ROOT / "build/release/tests/fault/smdebug_kill_test"
 
 
-@pytest.fixture(scope="module")
-def server():
-    with moto_server() as address:
-        yield address
+@pytest.fixture(scope="module", params=SERVERS)
+def server(request, tmp_path_factory):
+    with running_server(request.param, tmp_path_factory.mktemp(request.param)) as server:
+        yield server
 
 
 @pytest.fixture
@@ -43,6 +45,16 @@ def command_line(*arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
+def events_of(folder):
+    """What TensorBoard reads below a folder, without times: (mode, step, value)."""
+    return [
+        (path.relative_to(folder).parts[0], event.step, str(value))
+        for path in sorted(folder.rglob("events.out.tfevents.*"))
+        for event in LegacyEventFileLoader(str(path)).Load()
+        for value in event.summary.value
+    ]
+
+
 def files(folder):
     """Path below the folder -> bytes."""
     return {
@@ -52,18 +64,20 @@ def files(folder):
     }
 
 
-def test_the_storage_keeps_its_contract(store):
+def test_the_storage_keeps_its_contract(server, store):
     if not STORE_TEST.exists():
         pytest.skip("the unit tests are not built: tools/test asan")
+    # Without conditional requests, several clients may create an object in the same moment.
+    left_out = "" if server.has_conditions else "-*.LetsOneOfManyCreateExclusively/*"
     done = subprocess.run(
-        [STORE_TEST, "--gtest_filter=Server/*", "--gtest_brief=1"],
+        [STORE_TEST, f"--gtest_filter=Server/*{left_out}", "--gtest_brief=1"],
         env={**os.environ, "SMDEBUG_TEST_STORE": store.uri("suite")},
         capture_output=True,
         text=True,
         timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "[  PASSED  ] 22 tests" in done.stdout
+    assert f"[  PASSED  ] {21 if left_out else 22} tests" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["pytorch_modes", "keras_fit", "workers_two"])
@@ -127,6 +141,60 @@ def test_a_hook_writes_what_it_writes_to_a_disk(store, tmp_path):
     assert in_store.loaded_all_steps
 
 
+def test_a_run_has_one_writer(server, store):
+    """Also in a store without conditional requests, unless both start in the same moment."""
+    store.client.put_object(Bucket=store.bucket, Key="taken", Body=b"")
+    with pytest.raises(botocore.exceptions.ClientError) as refused:
+        store.client.put_object(Bucket=store.bucket, Key="taken", Body=b"", IfNoneMatch="*")
+    status = refused.value.response["ResponseMetadata"]["HTTPStatusCode"]
+    assert status == (412 if server.has_conditions else 501)
+
+    def start(hook):
+        model = Net()
+        hook.register_module(model)
+        train(model, 2)
+
+    with smd.Hook(store.uri("run"), save_all=True) as first:
+        start(first)
+        first.flush()
+        with smd.Hook(store.uri("run"), save_all=True) as second:
+            start(second)
+        assert "another hook of this program" in second.status().error
+    assert first.status().state == "closed"
+    assert create_trial(store.uri("run")).steps() == [0]
+
+
+@pytest.mark.parametrize("is_below_run", [True, False])
+def test_tensorboard_objects_hold_what_the_files_hold(store, tmp_path, is_below_run):
+    """TensorBoard's own reader parses the objects, which `aws s3 cp` would download."""
+    events = []
+    for place in (str(tmp_path), store.uri("")):
+        run = os.path.join(place, "run")
+        where = {} if is_below_run else {"tensorboard_dir": os.path.join(place, "board")}
+        options = {"export_tensorboard": True, "save_config": smd.SaveConfig(save_interval=1)}
+        torch.manual_seed(7)
+        model = Net()
+        with smd.Hook(run, include_collections=["weights"], **options, **where) as hook:
+            hook.register_module(model)
+            for mode in (smd.modes.TRAIN, smd.modes.EVAL):
+                hook.set_mode(mode)
+                train(model, 3, on_step=lambda step: hook.save_scalar("lr", 0.5**step))
+        assert hook.status().tensorboard_error is None
+        prefix = "run/tensorboard" if is_below_run else "board"
+        if place == store.uri(""):
+            for key, body in store.objects(prefix).items():
+                path = tmp_path / "downloaded" / key
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(body)
+            events.append(events_of(tmp_path / "downloaded"))
+        else:
+            events.append(events_of(tmp_path / prefix))
+    on_disk, in_store = events
+    assert in_store == on_disk
+    assert {mode for mode, *_ in in_store} == {"TRAIN", "EVAL"}
+    assert len(in_store) == 2 * 3 * 3  # two weights and a scalar
+
+
 def test_a_large_tensor_is_written_and_read_in_parts(store):
     values = np.random.default_rng(0).normal(size=6_000_000).astype(np.float32)
     with smd.Hook(store.uri("run"), save_config=smd.SaveConfig(save_interval=1)) as hook:
@@ -142,6 +210,27 @@ def test_a_run_that_does_not_exist_is_told(store):
         create_trial(store.uri("nothing"), timeout=0)
     with pytest.raises(SMDebugError, match="NoSuchBucket.*smdebug creates no bucket"):
         create_trial("s3://no-such-bucket-of-ours/run", timeout=0)
+
+
+# S3ClientTest has the same answers.
+@pytest.mark.long
+def test_wrong_credentials_are_told_and_a_wrong_region_is_corrected(tmp_path, monkeypatch):
+    """moto checks neither."""
+    with swift_server(tmp_path) as server:
+        store = connect(server, monkeypatch)
+        store.upload(GOLDEN / "pytorch_modes/run", "run")
+        monkeypatch.setenv("AWS_REGION", "eu-west-3")
+        trial = create_trial(store.uri("run"))
+        assert contents(trial) == contents(create_trial(GOLDEN / "pytorch_modes/run"))
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+        with pytest.raises(SMDebugError, match="SignatureDoesNotMatch.*AWS_SECRET_ACCESS_KEY"):
+            create_trial(store.uri("run"), timeout=0)
+        hook = smd.Hook(store.uri("other"), save_all=True)
+        model = Net()
+        hook.register_module(model)
+        train(model, 2)
+        hook.close()
+        assert "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY" in hook.status().error
 
 
 SCRIPT = """
@@ -221,7 +310,7 @@ def test_other_threads_run_while_a_server_is_waited_for(monkeypatch):
     server.start()
     try:
         host, port = server.get_host_and_port()
-        store = connect(f"http://{host}:{port}", monkeypatch)
+        store = connect(Server(f"http://{host}:{port}"), monkeypatch)
         save_config = smd.SaveConfig(save_interval=1)
         with smd.Hook(store.uri("run"), save_config=save_config) as hook:
             hook.set_mode(smd.modes.TRAIN)

@@ -8,23 +8,20 @@ import sys
 import pytest
 import torch
 from recorded_runs import contents, frame
-from stores import connect, fault_proxy, faults_made, moto_server
+from stores import FAULTS, SERVERS, connect, fault_proxy, faults_made, making, running_server
 
 import smdebug.pytorch as smd
 from conftest import Net, train
 from smdebug.exceptions import SMDebugError
 from smdebug.trials import create_trial
 
-# A sixth of the requests fail: of six attempts at one of them, all do once in 47,000 requests.
-SHARE = 1 / 6
-FAULTS = ("429", "500", "503", "reset", "lost", "cut", "short", "slow", "twice", "garbage")
 SCHEMES = pytest.mark.parametrize("scheme", ["s3", pytest.param("gs", marks=pytest.mark.long)])
 
 
-@pytest.fixture(scope="module")
-def server():
-    with moto_server() as address:
-        yield address
+@pytest.fixture(scope="module", params=SERVERS)
+def server(request, tmp_path_factory):
+    with running_server(request.param, tmp_path_factory.mktemp(request.param)) as server:
+        yield server
 
 
 @contextlib.contextmanager
@@ -60,12 +57,10 @@ def on_disk(tmp_path_factory):
 
 
 @SCHEMES
-@pytest.mark.parametrize("fault", FAULTS)
+@FAULTS
 def test_a_run_is_written_and_read_as_on_a_disk(server, on_disk, fault, scheme, monkeypatch):
-    share = SHARE / 4 if fault == "slow" else SHARE
     store = connect(server, monkeypatch, scheme)
-    with fault_proxy(server, f"{fault}:{share}", seed=len(fault)) as proxy:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy)
+    with making(fault, server, monkeypatch) as proxy:
         losses = record(store.uri("run"))
         trial = create_trial(store.uri("run"))
         assert (losses, frame(trial), contents(trial)) == on_disk
@@ -107,7 +102,7 @@ def test_a_store_that_goes_down_costs_the_steps_that_follow(server, monkeypatch)
     assert losses == expected
     status = hook.status()
     assert status.state == "failed" and "cannot" in status.error
-    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.address)
     trial = create_trial(store.uri("run"))
     assert trial.steps() == [0, 2, 4]
     assert contents(trial)

@@ -20,6 +20,20 @@ unsigned random_seed() {
 
 }  // namespace
 
+RetryPolicy RetryPolicy::within(std::chrono::milliseconds limit_of_storage) {
+  const auto shortened = [&](std::chrono::milliseconds usual) {
+    return std::min(usual,
+                    usual * limit_of_storage.count() / kStorageTimeout.count());
+  };
+  RetryPolicy policy;
+  policy.deadline = shortened(policy.deadline);
+  policy.longest_attempt = shortened(policy.longest_attempt);
+  policy.longest_silence = std::max(
+      std::chrono::seconds(1), std::chrono::duration_cast<std::chrono::seconds>(
+                                   shortened(policy.longest_silence)));
+  return policy;
+}
+
 Backoff::Backoff(const RetryPolicy& policy, const Clock& clock)
     : policy_(policy),
       clock_(clock),

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "smdebug/base/clock.h"
+#include "smdebug/base/wait_limit.h"
 
 namespace smdebug {
 
@@ -19,6 +20,13 @@ struct RetryPolicy {
   // silence of the last one, that is less than the limit of a storage
   // (smdebug/base/wait_limit.h).
   std::chrono::milliseconds deadline{40'000};
+  // Of one attempt (`HttpRequest`).
+  std::chrono::seconds longest_silence{15};
+  std::chrono::milliseconds longest_attempt{120'000};
+
+  // Returns the times above, shortened in proportion if the limit of a storage
+  // is: otherwise a single attempt could take all of it.
+  static RetryPolicy within(std::chrono::milliseconds limit_of_storage);
 };
 
 class Backoff {

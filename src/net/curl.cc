@@ -160,6 +160,11 @@ std::string reason(CURLcode code, const char* message) {
   return message[0] ? message : curl_easy_strerror(code);
 }
 
+bool is_http(const std::string& url) {
+  const auto parts = split_url(url);
+  return parts && (parts->scheme == "http" || parts->scheme == "https");
+}
+
 Error http_failure(const HttpRequest& request, CURLcode code,
                    const char* message, const Received& received) {
   const std::string where = request.method + " " + shown_url(request.url);
@@ -168,7 +173,10 @@ Error http_failure(const HttpRequest& request, CURLcode code,
                                  std::to_string(request.max_response_bytes) +
                                  " bytes"};
   }
-  if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL) {
+  // libcurl also calls an answer without a head a protocol that it does not
+  // know.
+  if (code == CURLE_URL_MALFORMAT ||
+      (code == CURLE_UNSUPPORTED_PROTOCOL && !is_http(request.url))) {
     return {Error::Code::invalid_argument,
             where + ": a URL begins with http:// or https://"};
   }
@@ -234,7 +242,8 @@ class CurlHttp : public HttpClient {
     if (request.longest_silence.count() > 0) {
       const auto seconds = static_cast<long>(request.longest_silence.count());
       curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, seconds);
-      curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+      curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT,
+                       static_cast<long>(kSlowestTransfer));
       curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, seconds);
     }
   }

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -84,6 +85,18 @@ class Listener {
     ::close(connection);
   }
 
+  // Writes a blank from time to time until the other side hangs up.
+  void serve_slowly_without_end(std::string_view head) const {
+    const int connection = ::accept(socket_, nullptr, nullptr);
+    std::string_view next = head;
+    pollfd hang_up = {connection, POLLRDHUP, 0};
+    do {
+      (void)::send(connection, next.data(), next.size(), MSG_NOSIGNAL);
+      next = " ";
+    } while (::poll(&hang_up, 1, 50) == 0);
+    ::close(connection);
+  }
+
  private:
   int socket_;
   std::string port_;
@@ -125,6 +138,18 @@ TEST(HttpClient, GivesUpAServerThatNeverAnswers) {
                     HasSubstr("timed out")));
 }
 
+TEST(HttpClient, GivesUpAnAnswerThatNeverEnds) {
+  const Listener listener;
+  std::jthread server(
+      [&] { listener.serve_slowly_without_end("HTTP/1.1 200 OK\r\n\r\n"); });
+  HttpRequest request;
+  request.url = listener.url();
+  request.timeout = std::chrono::seconds(20);
+  request.longest_silence = std::chrono::seconds(1);
+  EXPECT_THAT(http_client().send(request),
+              FailsWith(Error::Code::unavailable, HasSubstr("too slow")));
+}
+
 TEST(HttpClient, SaysWhereNobodyListens) {
   std::string url;
   {
@@ -163,6 +188,17 @@ TEST(HttpClient, FailsForABodyThatIsCutShort) {
   HttpRequest request;
   request.url = listener.url();
   EXPECT_THAT(http_client().send(request), FailsWith(Error::Code::unavailable));
+}
+
+// As after an answer of Swift to HEAD, which ends with the end of a body.
+TEST(HttpClient, FailsForAnAnswerThatIsNotHttp) {
+  const Listener listener;
+  std::jthread server(
+      [&] { (void)listener.serve_once("\r\n\r\n", "0\r\n\r\n"); });
+  HttpRequest request;
+  request.url = listener.url();
+  EXPECT_THAT(http_client().send(request),
+              FailsWith(Error::Code::unavailable, HasSubstr("HTTP/0.9")));
 }
 
 TEST(HttpClient, SendsTheNextRequestOverTheSameConnection) {

@@ -41,7 +41,11 @@ class FakeS3 : public HttpClient {
       if (auto answer = instead(request, number)) return *std::move(answer);
     }
     HttpResponse response = answer(request);
-    if (request.method == "HEAD") response.body.clear();
+    if (request.method == "HEAD") {
+      response.headers.push_back(
+          {"content-length", std::to_string(response.body.size())});
+      response.body.clear();
+    }
     if (response.body.size() > request.max_response_bytes) {
       return Error{Error::Code::io, "the answer is too long"};
     }

@@ -26,6 +26,10 @@ struct HttpHeader {
 // A longer response is an error: no service that smdebug calls sends one.
 inline constexpr std::uint64_t kMaxResponseBytes = 4 << 20;
 
+// Bytes per second. A connection that is slower is as good as silent: some send
+// a blank from time to time to stay open.
+inline constexpr std::uint64_t kSlowestTransfer = 1 << 10;
+
 struct HttpRequest {
   std::string method = "GET";
   std::string url;  // http or https
@@ -33,7 +37,8 @@ struct HttpRequest {
   std::string body;
   // For everything, from the name lookup to the last byte of the response.
   std::chrono::milliseconds timeout = std::chrono::seconds(10);
-  // Between two bytes. 0: `timeout` is the only limit.
+  // The longest time with less than `kSlowestTransfer`. 0: `timeout` is the
+  // only limit.
   std::chrono::seconds longest_silence{0};
   std::uint64_t max_response_bytes = kMaxResponseBytes;
   // Whether the proxy of the environment (http_proxy, https_proxy) gets it. A

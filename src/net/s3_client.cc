@@ -37,10 +37,14 @@ std::string checksum_text(std::string_view body) {
   return text;
 }
 
-// The code of an error, such as "NoSuchKey"; empty if the body is none.
+bool is_error(std::string_view body) {
+  return body.find("<Error") != body.npos;
+}
+
+// The code of an error, such as "NoSuchKey"; empty if the body is none, or is
+// cut short.
 std::string error_code(std::string_view body) {
-  if (body.find("<Error") == body.npos) return "";
-  return find_xml_text(body, "Code").value_or("");
+  return is_error(body) ? find_xml_text(body, "Code").value_or("") : "";
 }
 
 bool is_transient(int status, std::string_view code) {
@@ -269,9 +273,11 @@ Result<bool> S3Client::put_if_free(std::string_view key,
                                ? HttpHeader{"x-goog-if-generation-match", "0"}
                                : HttpHeader{"if-none-match", "*"});
   wanted.body = body;
-  SMD_TRY(const HttpResponse response, send(wanted, {412, 501}));
+  int attempts = 0;
+  SMD_TRY(const HttpResponse response, send(wanted, {412, 501}, &attempts));
   if (response.status == 501) return put_if_absent(key, body);
   if (response.is_success()) return true;
+  if (attempts < 2) return false;
   // An attempt whose answer was lost may have created it.
   SMD_TRY(const std::string found, get(key, 0, UINT64_MAX, body.size() + 1));
   return found == body;
@@ -368,13 +374,16 @@ Result<std::vector<std::string>> S3Client::list_level(
 Result<std::string> S3Client::begin_upload(std::string_view key) const {
   Request wanted = request("write", "POST", key);
   wanted.query = {{"uploads", ""}};
+  const auto identifier = [](const HttpResponse& response) {
+    return find_xml_text(response.body, "UploadId").value_or("");
+  };
+  wanted.find_fault = [&](const HttpResponse& response) {
+    return identifier(response).empty()
+               ? "the server began an upload without an identifier"
+               : "";
+  };
   SMD_TRY(const HttpResponse response, send(wanted));
-  auto upload = find_xml_text(response.body, "UploadId");
-  if (upload && !upload->empty()) return *std::move(upload);
-  return Error{Error::Code::io,
-               fmt::format("cannot write '{}/{}': the server began an upload "
-                           "without an identifier",
-                           location_.scheme + "://" + location_.bucket, key)};
+  return identifier(response);
 }
 
 Result<std::string> S3Client::put_part(std::string_view key,
@@ -388,7 +397,8 @@ Result<std::string> S3Client::put_part(std::string_view key,
 }
 
 Status S3Client::complete_upload(std::string_view key, std::string_view upload,
-                                 const std::vector<std::string>& tags) const {
+                                 const std::vector<std::string>& tags,
+                                 std::uint64_t bytes) const {
   Request wanted = upload_request("POST", key, upload);
   wanted.body = "<CompleteMultipartUpload>";
   for (std::size_t i = 0; i < tags.size(); ++i) {
@@ -397,8 +407,20 @@ Status S3Client::complete_upload(std::string_view key, std::string_view upload,
                     i + 1, tags[i]);
   }
   wanted.body += "</CompleteMultipartUpload>";
-  SMD_TRY(const HttpResponse response, send(wanted));
-  return {};
+  int attempts = 0;
+  auto response = send(wanted, {}, &attempts);
+  if (response) return {};
+  Error error = std::move(response).error();
+  if (error.code != Error::Code::not_found || attempts < 2) return error;
+  // A server forgets an upload that is complete. An attempt whose answer was
+  // lost may have completed it.
+  SMD_TRY(const HttpResponse found,
+          send(request("look for", "HEAD", key), {404}));
+  const bool is_whole =
+      found.is_success() &&
+      find_number<std::uint64_t>(found.header("content-length")) == bytes;
+  if (is_whole) return {};
+  return error;
 }
 
 Status S3Client::abort_upload(std::string_view key,
@@ -447,8 +469,8 @@ Result<HttpRequest> S3Client::make(const Request& request) const {
   if (!request.query.empty()) made.url += "?" + form_encoded(request.query);
   made.headers = request.headers;
   made.body = request.body;
-  made.timeout = std::chrono::minutes(2);
-  made.longest_silence = std::chrono::seconds(15);
+  made.timeout = retries_.longest_attempt;
+  made.longest_silence = retries_.longest_silence;
   made.max_response_bytes = request.max_response_bytes;
   if (!request.body.empty()) {
     const std::string checksum = checksum_text(request.body);
@@ -488,13 +510,14 @@ S3Client::Judgment S3Client::judge(const Request& request,
   // A copy and a completed upload may fail after the head of their answer.
   const bool may_fail_late =
       request.method == "PUT" || request.method == "POST";
-  const std::string code = !response.is_success() || may_fail_late
-                               ? error_code(response.body)
-                               : std::string();
+  const bool is_failure =
+      !response.is_success() || (may_fail_late && is_error(response.body));
+  const std::string code =
+      is_failure ? error_code(response.body) : std::string();
   if (std::ranges::find(expected, response.status) != expected.end()) {
     return {Next::take};
   }
-  if (response.is_success() && code.empty()) {
+  if (!is_failure) {
     std::string fault =
         request.find_fault ? request.find_fault(response) : std::string();
     if (request.method != "HEAD" && !has_right_checksum(response)) {
@@ -515,10 +538,12 @@ S3Client::Judgment S3Client::judge(const Request& request,
 }
 
 Result<HttpResponse> S3Client::send(const Request& request,
-                                    std::vector<int> expected) const {
+                                    std::vector<int> expected,
+                                    int* attempts) const {
   Backoff backoff(retries_, clock_);
   bool has_learned = false;
   for (;;) {
+    if (attempts != nullptr) *attempts = backoff.attempts();
     auto made = make(request);
     auto response = made ? http_.send(*made) : std::move(made).error();
     Judgment judgment;

@@ -108,8 +108,10 @@ class S3Client {
   // Returns the tag of the part, which has a number from 1 on.
   Result<std::string> put_part(std::string_view key, std::string_view upload,
                                int number, std::string body) const;
+  // Makes it an object of `bytes` bytes.
   Status complete_upload(std::string_view key, std::string_view upload,
-                         const std::vector<std::string>& tags) const;
+                         const std::vector<std::string>& tags,
+                         std::uint64_t bytes) const;
   Status abort_upload(std::string_view key, std::string_view upload) const;
 
  private:
@@ -135,8 +137,10 @@ class S3Client {
   };
 
   // Returns a response with a status that is a success or one of `expected`.
+  // Sets `attempts` to their number, if it is not null.
   Result<HttpResponse> send(const Request& request,
-                            std::vector<int> expected = {}) const;
+                            std::vector<int> expected = {},
+                            int* attempts = nullptr) const;
   Judgment judge(const Request& request, const HttpResponse& response,
                  std::span<const int> expected) const;
   // Calls `take` for each page of a listing; it returns whether the page has

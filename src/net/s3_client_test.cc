@@ -252,16 +252,52 @@ TEST_F(S3ClientTest, CopiesAndRemoves) {
 
 TEST_F(S3ClientTest, SeesTheFailureOfACopyAfterTheHeadOfItsAnswer) {
   ASSERT_THAT(client_.put("a", "text"), IsOk());
-  server_.instead = [](const HttpRequest&, int number) {
-    return number == 2 ? Answer([] {
-      HttpResponse late = failure(200, "InternalError");
-      return late;
-    }())
+  for (const std::size_t length : {SIZE_MAX, std::size_t{12}}) {
+    HttpResponse late = failure(200, "InternalError");
+    late.body = late.body.substr(0, length);
+    const auto before = server_.requests().size();
+    server_.instead = [&](const HttpRequest&, int number) {
+      return static_cast<std::size_t>(number) == before + 1 ? Answer(late)
+                                                            : std::nullopt;
+    };
+    ASSERT_THAT(client_.copy("a", "b"), IsOk());
+    EXPECT_THAT(server_.requests(), SizeIs(before + 2));
+    EXPECT_EQ(server_.objects().at("b"), "text");
+    ASSERT_THAT(client_.remove("b"), IsOk());
+  }
+}
+
+TEST_F(S3ClientTest, BeginsAnUploadAgainWhoseIdentifierIsCutOff) {
+  answer_first(1, HttpResponse{200, "<InitiateMultipartUploadResult><Upl"});
+  EXPECT_THAT(client_.begin_upload("k"), IsOk());
+  answer_first(100, HttpResponse{200, ""});
+  EXPECT_THAT(client_.begin_upload("k"),
+              FailsWith(Error::Code::unavailable,
+                        AllOf(HasSubstr("cannot write 's3://bucket/k'"),
+                              HasSubstr("without an identifier"))));
+}
+
+TEST_F(S3ClientTest, CompletesAnUploadWhoseAnswerIsLost) {
+  const auto upload = client_.begin_upload("k");
+  ASSERT_THAT(upload, IsOk());
+  const auto tag = client_.put_part("k", *upload, 1, "text");
+  ASSERT_THAT(tag, IsOk());
+  server_.afterward = [](const HttpRequest&, int number) {
+    return number == 3 ? Answer(Error{Error::Code::unavailable, "reset"})
                        : std::nullopt;
   };
-  ASSERT_THAT(client_.copy("a", "b"), IsOk());
-  EXPECT_THAT(server_.requests(), SizeIs(3));
-  EXPECT_EQ(server_.objects().at("b"), "text");
+  EXPECT_THAT(client_.complete_upload("k", *upload, {*tag}, 4), IsOk());
+  EXPECT_EQ(server_.objects().at("k"), "text");
+  // The object is there, and the upload was aborted by someone else.
+  EXPECT_THAT(client_.complete_upload("k", *upload, {*tag}, 4),
+              FailsWith(Error::Code::not_found, HasSubstr("NoSuchUpload")));
+}
+
+TEST_F(S3ClientTest, DoesNotTakeAnOlderObjectForTheUpload) {
+  ASSERT_THAT(client_.put("k", "older"), IsOk());
+  answer_first(2, Error{Error::Code::unavailable, "reset"});
+  EXPECT_THAT(client_.complete_upload("k", "forgotten", {"\"tag 1\""}, 4),
+              FailsWith(Error::Code::not_found, HasSubstr("NoSuchUpload")));
 }
 
 TEST_F(S3ClientTest, UploadsInParts) {
@@ -275,7 +311,7 @@ TEST_F(S3ClientTest, UploadsInParts) {
     tags[static_cast<std::size_t>(number - 1)] = *tag;
   }
   EXPECT_FALSE(server_.objects().contains("k"));
-  ASSERT_THAT(client_.complete_upload("k", *upload, tags), IsOk());
+  ASSERT_THAT(client_.complete_upload("k", *upload, tags, 3), IsOk());
   EXPECT_EQ(server_.objects().at("k"), "123");
   EXPECT_EQ(server_.open_uploads(), 0u);
   const auto other = client_.begin_upload("l");
@@ -335,6 +371,27 @@ TEST_F(S3ClientTest, BeginsNoAttemptAfterTheDeadline) {
   };
   EXPECT_THAT(client_.get("k", 0, 1, 1), FailsWith(Error::Code::unavailable));
   EXPECT_THAT(server_.requests(), SizeIs(2));
+}
+
+TEST_F(S3ClientTest, LimitsTheTimeOfAnAttempt) {
+  EXPECT_THAT(client_.put("k", "text"), IsOk());
+  EXPECT_EQ(server_.requests()[0].longest_silence, std::chrono::seconds(15));
+  EXPECT_EQ(server_.requests()[0].timeout, std::chrono::minutes(2));
+}
+
+TEST(RetryPolicy, LeavesTimeForAnotherAttemptWithinTheLimitOfAStorage) {
+  using std::chrono::seconds;
+  for (const seconds limit : {seconds(60), seconds(3600)}) {
+    const auto usual = RetryPolicy::within(limit);
+    EXPECT_EQ(usual.deadline, seconds(40));
+    EXPECT_EQ(usual.longest_silence, seconds(15));
+    EXPECT_EQ(usual.longest_attempt, seconds(120));
+  }
+  const auto shorter = RetryPolicy::within(seconds(12));
+  EXPECT_EQ(shorter.deadline, seconds(8));
+  EXPECT_EQ(shorter.longest_silence, seconds(3));
+  EXPECT_EQ(shorter.longest_attempt, seconds(24));
+  EXPECT_EQ(RetryPolicy::within(seconds(1)).longest_silence, seconds(1));
 }
 
 TEST_F(S3ClientTest, DoesNotTryAgainWhatTheServerRefuses) {

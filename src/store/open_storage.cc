@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "smdebug/base/try.h"
+#include "smdebug/base/wait_limit.h"
 
 #include "base/environment.h"
 #include "net/aws_credentials.h"
@@ -115,7 +116,8 @@ Result<std::shared_ptr<Storage>> open_storage(std::string_view location,
     return make_s3_storage(
         *std::move(s3), endpoint,
         [] { return shared_aws_credentials().current(); }, http_client(),
-        system_clock());
+        system_clock(),
+        RetryPolicy::within(WaitLimit::from_environment().at_most));
   }
   if (const auto scheme = scheme_of(location)) {
     return Error{Error::Code::unsupported,

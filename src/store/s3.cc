@@ -98,6 +98,7 @@ class S3Writer final : public ObjectWriter {
   Status append(std::span<const std::span<const std::byte>> parts) override {
     if (!is_open_) return closed();
     for (const auto part : parts) {
+      bytes_ += part.size();
       body_.append(reinterpret_cast<const char*>(part.data()), part.size());
     }
     while (body_.size() >= (kMostUploads + 1) * kPartBytes) {
@@ -113,7 +114,7 @@ class S3Writer final : public ObjectWriter {
       return place_->client.put(key_, std::move(body_));
     }
     SMD_CHECK_OK(upload((body_.size() + kPartBytes - 1) / kPartBytes));
-    SMD_CHECK_OK(place_->client.complete_upload(key_, upload_, tags_));
+    SMD_CHECK_OK(place_->client.complete_upload(key_, upload_, tags_, bytes_));
     is_open_ = false;
     upload_.clear();
     return {};
@@ -158,8 +159,9 @@ class S3Writer final : public ObjectWriter {
 
   const std::shared_ptr<const Place> place_;
   const std::string key_;  // in the bucket
-  std::string body_;       // what is not uploaded yet
-  std::string upload_;     // empty: none was begun
+  std::uint64_t bytes_ = 0;
+  std::string body_;    // what is not uploaded yet
+  std::string upload_;  // empty: none was begun
   std::vector<std::string> tags_;
   bool is_open_ = true;
 };

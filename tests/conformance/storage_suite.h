@@ -416,6 +416,7 @@ TEST_P(StorageSuite, LetsOneOfManyCreateExclusively) {
 TEST_P(StorageSuite, CreatesExclusivelyAgainAfterRemoval) {
   EXPECT_TRUE(*storage_->create_exclusive("claim", bytes_of("a")));
   EXPECT_FALSE(*storage_->create_exclusive("claim", bytes_of("b")));
+  EXPECT_FALSE(*storage_->create_exclusive("claim", bytes_of("a")));
   EXPECT_EQ(get("claim"), "a");
   ASSERT_TRUE(storage_->remove("claim"));
   EXPECT_TRUE(*storage_->create_exclusive("claim", bytes_of("c")));

@@ -13,6 +13,8 @@ It prints its address. A GET of /-/faults returns how often it made each fault, 
 | cut | half of the body, then a closed connection |
 | short | half of the body, with a length that says that it is all of it |
 | slow | the answer a second later |
+| stuck | half of the answer, then nothing |
+| endless | half of the body, then a blank each tenth of a second, without end |
 | twice | the answer, and once more before the next one |
 | stale | for a listing, the answer of the first time |
 | garbage | for a listing, the page of a login form |
@@ -46,13 +48,23 @@ class Message:
         return next((value for key, value in self.headers if key.lower() == name), None)
 
     def set_length(self, length: int) -> None:
+        self.set_end("Content-Length", str(length))
+
+    def set_chunked(self) -> None:
+        self.set_end("Transfer-Encoding", "chunked")
+
+    def set_end(self, name: str, value: str) -> None:
         others = ("content-length", "transfer-encoding")
         self.headers = [pair for pair in self.headers if pair[0].lower() not in others]
-        self.headers.append(("Content-Length", str(length)))
+        self.headers.append((name, value))
 
     def head(self) -> bytes:
         lines = [self.first, *(": ".join(pair) for pair in self.headers)]
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def chunk(body: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(body), body)
 
 
 async def read_message(reader: asyncio.StreamReader, has_body: bool = True) -> Message | None:
@@ -85,14 +97,18 @@ class Proxy:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while (request := await read_message(reader)) and await self.answer(request, writer):
+            while (request := await read_message(reader)) and await self.answer(
+                request, reader, writer
+            ):
                 await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
             writer.close()
 
-    async def answer(self, request: Message, writer: asyncio.StreamWriter) -> bool:
+    async def answer(
+        self, request: Message, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
         """Returns whether the connection stays open."""
         if " /-/faults " in request.first:
             self.send(writer, "200 OK", json.dumps(self.made).encode())
@@ -112,6 +128,13 @@ class Proxy:
             return False
         if fault == "slow":
             await asyncio.sleep(1)
+        if fault == "stuck":
+            whole = answer.head() + answer.body
+            writer.write(whole[: len(whole) // 2])
+            await reader.read()  # until the client closes the connection
+            return False
+        if fault == "endless":
+            await self.send_endlessly(answer, writer)
         if "list-type" in request.first:
             first = self.listings.setdefault(request.first, answer)
             answer = first if fault == "stale" else answer
@@ -138,6 +161,8 @@ class Proxy:
             if number < share:
                 if kind in ONLY_LISTINGS and "list-type" not in request.first:
                     return None
+                if kind == "endless" and request.first.startswith("HEAD "):
+                    return None
                 self.made[kind] += 1
                 return kind
             number -= share
@@ -151,16 +176,29 @@ class Proxy:
                 self.idle.pop() if used_before else await asyncio.open_connection(*self.upstream)
             )
             writer.write(request.head() + request.body)
-            answer = await read_message(reader, not request.first.startswith("HEAD "))
+            is_head = request.first.startswith("HEAD ")
+            answer = await read_message(reader, not is_head)
             if answer is None and used_before:  # the server has closed it
                 continue
             if answer is None:
                 raise ConnectionResetError("the server sent no answer")
-            if answer.header("connection") == "close":
+            # Swift sends the end of a body that it does not send.
+            if is_head or answer.header("connection") == "close":
                 writer.close()
             else:
                 self.idle.append((reader, writer))
             return answer
+
+    @staticmethod
+    async def send_endlessly(answer: Message, writer: asyncio.StreamWriter) -> None:
+        """Returns by an error, once the client closes the connection."""
+        answer.set_chunked()
+        half = answer.body[: len(answer.body) // 2]
+        writer.write(answer.head() + (chunk(half) if half else b""))
+        while True:
+            await writer.drain()
+            await asyncio.sleep(0.1)
+            writer.write(chunk(b" "))
 
     @staticmethod
     def send(writer: asyncio.StreamWriter, status: str, body: bytes) -> None:
