@@ -173,6 +173,12 @@ def making(fault, server, monkeypatch):
         yield proxy
 
 
+def requests_made(proxy):
+    """The requests that the proxy has seen so far: "GET /bucket/key"."""
+    with urllib.request.urlopen(f"{proxy}/-/requests", timeout=10) as answer:
+        return json.load(answer)
+
+
 def faults_made(proxy):
     """Kind -> how often."""
     with urllib.request.urlopen(f"{proxy}/-/faults", timeout=10) as answer:

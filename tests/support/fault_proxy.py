@@ -3,7 +3,8 @@
 
     tests/support/fault_proxy.py UPSTREAM [--latency SECONDS] [--fault KIND:SHARE ...] [--seed N]
 
-It prints its address. A GET of /-/faults returns how often it made each fault, as JSON. Faults:
+It prints its address. A GET of /-/faults returns how often it made each fault, as JSON, and one of
+/-/requests the first lines of all requests, "GET /bucket/key". Faults:
 
 | kind | what the client gets |
 | --- | --- |
@@ -92,6 +93,7 @@ class Proxy:
         self.latency, self.faults = latency, faults
         self.random = random.Random(seed)
         self.made = collections.Counter()
+        self.requests: list[str] = []
         self.idle = []  # connections to the server
         self.listings = {}
 
@@ -113,6 +115,10 @@ class Proxy:
         if " /-/faults " in request.first:
             self.send(writer, "200 OK", json.dumps(self.made).encode())
             return True
+        if " /-/requests " in request.first:
+            self.send(writer, "200 OK", json.dumps(self.requests).encode())
+            return True
+        self.requests.append(request.first.rpartition(" ")[0])
         await asyncio.sleep(self.latency)
         fault = self.choose(request)
         if fault == "reset":

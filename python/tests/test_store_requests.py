@@ -1,0 +1,115 @@
+"""The number of requests that reading a run in an object store takes (docs/storage.md)."""
+
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from stores import connect, fault_proxy, moto_server, requests_made
+
+from smdebug import _core
+from smdebug.hook import BaseHook
+from smdebug.save_config import SaveConfig
+from smdebug.trials import create_trial
+
+SMDEBUG = pathlib.Path(sys.executable).parent / "smdebug"
+STEPS = 1100  # more than a page of a listing, and than a statistics file
+
+
+class Hook(BaseHook):
+    """Saves a vector in each step."""
+
+    @classmethod
+    def make_framework(cls):
+        return _core.pytorch_framework()
+
+    def step(self, vector):
+        self._begin_step()
+        self.save_tensor("gradient/a", vector, collections_to_write="gradients")
+
+
+def vector_of(step):
+    return np.full(4, step, np.float32)
+
+
+def record(path, steps=STEPS):
+    hook = Hook(path, save_config=SaveConfig(save_interval=1), include_collections=["gradients"])
+    for step in range(steps):
+        hook.step(vector_of(step))
+    hook.close()
+
+
+class Requests:
+    """The requests since the last call, in a store behind a proxy."""
+
+    def __init__(self, proxy):
+        self._proxy = proxy
+        self._seen = 0
+
+    def __call__(self):
+        requests = requests_made(self._proxy)
+        new = requests[self._seen :]
+        self._seen = len(requests)
+        return new
+
+
+def listings(requests):
+    return [each for each in requests if "list-type=2" in each]
+
+
+def reads_of(requests, folder):
+    return [each for each in requests if f"/{folder}/" in each.partition("?")[0]]
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """A bucket with a run, the requests to it, and the run on a disk."""
+    folder = tmp_path_factory.mktemp("requests") / "run"
+    record(str(folder))
+    patch = pytest.MonkeyPatch()
+    with moto_server() as server, fault_proxy(server) as proxy, patch.context() as patched:
+        store = connect(server, patched)
+        store.upload(folder, "run")
+        patched.setenv("AWS_ENDPOINT_URL", proxy)
+        yield store, Requests(proxy), folder
+
+
+def test_a_run_is_opened_with_its_statistics_files(stored):
+    store, requests, folder = stored
+    packed = [path.name for path in (folder / "statistics").rglob("*.arrow")]
+    requests()
+    assert len(create_trial(store.uri("run")).steps()) == STEPS
+    made = requests()
+    assert len(packed) == len(reads_of(made, "statistics")) == 2
+    assert all(name in "".join(made) for name in packed)
+    assert not reads_of(made, "index") and not reads_of(made, "events")
+    assert len(listings(made)) <= 2 + 6  # two pages of `index/`, one of each other folder
+    assert len(made) <= 30
+
+
+def test_a_value_is_one_request(stored):
+    store, requests, _ = stored
+    trial = create_trial(store.uri("run"))
+    tensor = trial.tensor("gradient/a")
+    requests()
+    np.testing.assert_array_equal(tensor.value(700), vector_of(700))
+    made = requests()
+    assert len(reads_of(made, "events")) == 1 and not listings(made) and len(made) == 1
+
+
+def test_pack_makes_the_next_start_quick(stored):
+    store, requests, folder = stored
+    for key in store.objects("run"):
+        if key.startswith("statistics/"):
+            store.client.delete_object(Bucket=store.bucket, Key=f"run/{key}")
+    requests()
+    assert len(create_trial(store.uri("run")).steps()) == STEPS
+    assert len(reads_of(requests(), "index")) == STEPS
+    subprocess.run([SMDEBUG, "pack", store.uri("run")], check=True)
+    requests()
+    trial = create_trial(store.uri("run"))
+    assert len(trial.steps()) == STEPS
+    made = requests()
+    assert len(reads_of(made, "index")) == 0 and len(reads_of(made, "statistics")) == 2
+    assert not trial.damage()
