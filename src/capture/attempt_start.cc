@@ -33,6 +33,8 @@ Result<bool> AttemptStart::run() {
   SMD_TRY(const EarlierFiles files, find_earlier_files());
   if (!files.empty() && are_of_earlier_attempt(files)) {
     SMD_CHECK_OK(move_aside(files));
+  } else if (files.empty()) {
+    SMD_CHECK_OK(remove_stray_statistics());
   }
   return false;
 }
@@ -140,14 +142,31 @@ Status AttemptStart::put_series(SeriesFile file, std::uint64_t number,
                     write_series_file(file));
 }
 
-// Readers find the steps that stay in place in their index files.
-Status AttemptStart::move_statistics() {
+// The statistics files with steps that this attempt writes.
+Result<std::vector<std::string>> AttemptStart::replaced_statistics() const {
   SMD_TRY(const auto listed, storage_->list(kStatisticsPrefix));
+  std::vector<std::string> keys;
   for (const ObjectEntry& object : listed) {
     const auto name = parse_statistics_file_key(object.key);
     if (object.is_file && name && name->last >= attempt_.first_step)
-      SMD_CHECK_OK(storage_->move(object.key, key_aside(object.key)));
+      keys.push_back(object.key);
   }
+  return keys;
+}
+
+// Readers find the steps that stay in place in their index files.
+Status AttemptStart::move_statistics() {
+  SMD_TRY(const auto keys, replaced_statistics());
+  for (const std::string& key : keys)
+    SMD_CHECK_OK(storage_->move(key, key_aside(key)));
+  return {};
+}
+
+// Without their index files, they are of a run that was removed in part: the
+// steps of this attempt must not be taken for theirs.
+Status AttemptStart::remove_stray_statistics() {
+  SMD_TRY(const auto keys, replaced_statistics());
+  for (const std::string& key : keys) SMD_CHECK_OK(storage_->remove(key));
   return {};
 }
 

@@ -68,7 +68,9 @@ class AttemptStart {
   Status add_series(EarlierFiles& files) const;
   Status move_aside(const EarlierFiles& files);
   Status move_series(const std::string& key);
+  Result<std::vector<std::string>> replaced_statistics() const;
   Status move_statistics();
+  Status remove_stray_statistics();
   void move_fired_marks();
   Status put_series(SeriesFile file, std::uint64_t number, bool aside);
   Status move_or_copy_all(std::string_view prefix);

@@ -491,5 +491,18 @@ TEST_F(AttemptStartTest, MovesTheStatisticsFileOfReplacedSteps) {
       *storage_->exists(statistics_file_key({"worker_0", 2, 500, 599})));
 }
 
+TEST_F(AttemptStartTest, RemovesAStatisticsFileWhoseStepsWereRemoved) {
+  train_until_killed(1001, 1);
+  const std::string key = statistics_file_key({"worker_0", 1, 0, 999});
+  ASSERT_TRUE(*storage_->exists(key));
+  for (const std::string_view prefix : {kIndexPrefix, kEventsPrefix}) {
+    const auto listed = storage_->list(prefix);
+    for (const ObjectEntry& object : *listed)
+      ASSERT_TRUE(storage_->remove(object.key));
+  }
+  train_to_the_end(10, 2);
+  EXPECT_FALSE(*storage_->exists(key));
+}
+
 }  // namespace
 }  // namespace smdebug
