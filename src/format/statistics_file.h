@@ -19,9 +19,9 @@
 namespace smdebug {
 
 // A file ends at this many steps or bytes. The bytes bound the memory of its
-// writer and of its readers.
+// writer and of its readers, and a store takes them in one request.
 inline constexpr std::uint64_t kStatisticsFileSteps = 1000;
-inline constexpr std::size_t kStatisticsFileBytes = std::size_t{8} << 20;
+inline constexpr std::size_t kStatisticsFileBytes = std::size_t{7} << 20;
 
 // Fewer steps get no file at the end of a run: readers request 64 index files
 // at once.

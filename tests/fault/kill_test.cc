@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <random>
 #include <set>
@@ -74,9 +76,9 @@ class Trainer {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addclose(&actions, told_);
-    // That a claim is taken over is told in the log at every start.
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null",
-                                     O_WRONLY, 0);
+    // The log, which also has at every start that a claim is taken over.
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log_.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
     EXPECT_EQ(posix_spawn(&process_, program.c_str(), &actions, nullptr,
                           arguments, environ),
               0);
@@ -119,11 +121,18 @@ class Trainer {
   // Steps that it said are readable.
   Step readable() const { return readable_; }
 
+  std::string log() const {
+    std::ifstream file(log_);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
  private:
   bool hear_one() {
     return read(told_, &readable_, sizeof(readable_)) == sizeof(readable_);
   }
 
+  const TemporaryFolder folder_;
+  const std::string log_ = folder_.path("log");
   pid_t process_ = 0;
   int told_ = -1;
   Step readable_ = 0;
@@ -308,7 +317,7 @@ TEST(KilledTrainer, LosesNoStepThatWasPublishedAndIsFollowedByTheNext) {
     const Step size = steps.empty() ? 3 : *steps.rbegin() + 3;
     Trainer last(run, size, kStarts);
     started.push_back(last.process());
-    ASSERT_EQ(last.wait(), 0);
+    ASSERT_EQ(last.wait(), 0) << last.log();
     const auto trial = open(run);
     ASSERT_TRUE(trial);
     EXPECT_TRUE(trial->has_ended());
