@@ -171,3 +171,22 @@ int lstat(const char* path, struct stat* status) {
   hang("lstat", path);
   return REAL(lstat)(path, status);
 }
+
+// The names of those calls in libraries that are linked for a C library older than 2.33, such as
+// the wheel.
+int __xstat(int version, const char* path, struct stat* status) {
+  (void)version;
+  return stat(path, status);
+}
+int __fxstat(int version, int file, struct stat* status) {
+  (void)version;
+  return fstat(file, status);
+}
+int __lxstat(int version, const char* path, struct stat* status) {
+  (void)version;
+  return lstat(path, status);
+}
+int __fxstatat(int version, int folder, const char* name, struct stat* status, int flags) {
+  (void)version;
+  return fstatat(folder, name, status, flags);
+}
