@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "smdebug/base/try.h"
-
 #include "format/file_names.h"
 #include "format/file_sizes.h"
 #include "format/index_file.h"
@@ -33,10 +31,7 @@ Status StatisticsWriter::close() {
 Status StatisticsWriter::write() {
   const std::string key = statistics_file_key(
       {worker_, attempt(), builder_.first(), builder_.last()});
-  const std::string file = builder_.finish();
-  SMD_CHECK_OK(put_object(*storage_, key, file));
-  bytes_ += file.size();
-  return {};
+  return put_object(*storage_, key, builder_.finish());
 }
 
 std::uint64_t StatisticsWriter::attempt() const {

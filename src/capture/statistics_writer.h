@@ -27,9 +27,6 @@ class StatisticsWriter {
   // Writes the last file if that saves requests. Fails as the storage.
   Status close();
 
-  // The size of all files so far.
-  std::uint64_t bytes() const { return bytes_; }
-
  private:
   Status write();
   // As `run.json` gives it, which the first worker has written by then.
@@ -38,7 +35,6 @@ class StatisticsWriter {
   const std::shared_ptr<Storage> storage_;
   const std::string worker_;
   StatisticsFileBuilder builder_;
-  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace smdebug

@@ -8,15 +8,14 @@ namespace {
 
 using Columns = std::shared_ptr<const std::vector<ArrowColumn>>;
 
-// The arrays and strings that an exported struct points to. It frees itself
-// when the struct is released.
+// All that an exported struct points to. Lives until the struct is released.
 template <typename T>
 struct Owner {
   Columns columns;
   std::vector<const void*> buffers;
   std::vector<T> children;
-  std::vector<T*> pointers;
   std::unique_ptr<T> dictionary;
+  std::vector<T*> pointers;  // to the children
 };
 
 template <typename T>
@@ -34,7 +33,8 @@ void release(T* item) {
 
 // Gives `item` its owner, and sets what points into the owner.
 template <typename T>
-void own(std::unique_ptr<Owner<T>> owner, T& item) {
+void own(Owner<T> contents, T& item) {
+  auto owner = std::make_unique<Owner<T>>(std::move(contents));
   for (T& child : owner->children) owner->pointers.push_back(&child);
   item.n_children = static_cast<std::int64_t>(owner->children.size());
   item.children = owner->pointers.data();
@@ -59,82 +59,68 @@ const char* format_of(ArrowType type) {
   return "n";
 }
 
-ArrowSchema schema_of(const Columns& columns, const char* format,
-                      const char* name) {
+ArrowSchema schema_of(const char* format, const char* name,
+                      Owner<ArrowSchema> contents) {
   ArrowSchema schema = {};
   schema.format = format;
   schema.name = name;
   schema.flags = ARROW_FLAG_NULLABLE;
-  auto owner = std::make_unique<Owner<ArrowSchema>>();
-  owner->columns = columns;
-  own(std::move(owner), schema);
+  own(std::move(contents), schema);
   return schema;
 }
 
 ArrowSchema schema_of(const Columns& columns, const ArrowColumn& column) {
-  ArrowSchema schema =
-      schema_of(columns, format_of(column.type()), column.name().c_str());
+  Owner<ArrowSchema> contents = {columns};
   if (column.type() == ArrowType::text) {
-    auto* owner = static_cast<Owner<ArrowSchema>*>(schema.private_data);
-    owner->dictionary =
-        std::make_unique<ArrowSchema>(schema_of(columns, "u", ""));
-    schema.dictionary = owner->dictionary.get();
+    contents.dictionary =
+        std::make_unique<ArrowSchema>(schema_of("u", "", {columns}));
   }
+  return schema_of(format_of(column.type()), column.name().c_str(),
+                   std::move(contents));
+}
+
+ArrowSchema schema_of(const Columns& columns) {
+  Owner<ArrowSchema> contents = {columns};
+  for (const ArrowColumn& column : *columns) {
+    contents.children.push_back(schema_of(columns, column));
+  }
+  ArrowSchema schema = schema_of("+s", "", std::move(contents));
+  schema.flags = 0;  // no row is null
   return schema;
 }
 
-void export_schema(const Columns& columns, ArrowSchema* out) {
-  auto owner = std::make_unique<Owner<ArrowSchema>>();
-  owner->columns = columns;
-  for (const ArrowColumn& column : *columns) {
-    owner->children.push_back(schema_of(columns, column));
-  }
-  *out = {};
-  out->format = "+s";
-  out->name = "";
-  own(std::move(owner), *out);
-}
-
-ArrowArray array_of(const Columns& columns, std::size_t length,
-                    std::vector<const void*> buffers) {
+ArrowArray array_of(std::size_t length, std::size_t null_count,
+                    Owner<ArrowArray> contents) {
   ArrowArray array = {};
   array.length = static_cast<std::int64_t>(length);
-  array.n_buffers = static_cast<std::int64_t>(buffers.size());
-  auto owner = std::make_unique<Owner<ArrowArray>>();
-  owner->columns = columns;
-  owner->buffers = std::move(buffers);
-  array.buffers = owner->buffers.data();
-  own(std::move(owner), array);
+  array.null_count = static_cast<std::int64_t>(null_count);
+  array.n_buffers = static_cast<std::int64_t>(contents.buffers.size());
+  // Moving a vector leaves its elements where they are.
+  array.buffers = contents.buffers.data();
+  own(std::move(contents), array);
   return array;
 }
 
 ArrowArray array_of(const Columns& columns, const ArrowColumn& column) {
   const void* validity =
       column.null_count() == 0 ? nullptr : column.validity().data();
-  ArrowArray array =
-      array_of(columns, column.rows(), {validity, column.values().data()});
-  array.null_count = static_cast<std::int64_t>(column.null_count());
+  Owner<ArrowArray> contents = {columns, {validity, column.values().data()}};
   if (column.type() == ArrowType::text) {
-    auto* owner = static_cast<Owner<ArrowArray>*>(array.private_data);
     const auto& offsets = column.dictionary_offsets();
-    owner->dictionary = std::make_unique<ArrowArray>(
-        array_of(columns, offsets.size() - 1,
-                 {nullptr, offsets.data(), column.dictionary_text().data()}));
-    array.dictionary = owner->dictionary.get();
+    contents.dictionary = std::make_unique<ArrowArray>(array_of(
+        offsets.size() - 1, 0,
+        {columns, {nullptr, offsets.data(), column.dictionary_text().data()}}));
   }
-  return array;
+  return array_of(column.rows(), column.null_count(), std::move(contents));
 }
 
-void export_array(const Columns& columns, ArrowArray* out) {
-  *out = array_of(columns, columns->empty() ? 0 : columns->front().rows(),
-                  {nullptr});
-  auto* owner = static_cast<Owner<ArrowArray>*>(out->private_data);
+ArrowArray array_of(const Columns& columns) {
+  Owner<ArrowArray> contents = {columns, {nullptr}};
   for (const ArrowColumn& column : *columns) {
-    owner->children.push_back(array_of(columns, column));
+    contents.children.push_back(array_of(columns, column));
   }
-  for (ArrowArray& child : owner->children) owner->pointers.push_back(&child);
-  out->n_children = static_cast<std::int64_t>(owner->children.size());
-  out->children = owner->pointers.data();
+  const std::size_t rows = columns->empty() ? 0 : columns->front().rows();
+  return array_of(rows, 0, std::move(contents));
 }
 
 struct Stream {
@@ -153,13 +139,13 @@ void export_arrow_stream(std::vector<ArrowColumn> columns,
   stream->private_data = new Stream{
       std::make_shared<const std::vector<ArrowColumn>>(std::move(columns))};
   stream->get_schema = [](ArrowArrayStream* self, ArrowSchema* out) {
-    export_schema(stream_of(self).columns, out);
+    *out = schema_of(stream_of(self).columns);
     return 0;
   };
   stream->get_next = [](ArrowArrayStream* self, ArrowArray* out) {
     Stream& own = stream_of(self);
     *out = {};  // released: the end
-    if (!std::exchange(own.is_at_end, true)) export_array(own.columns, out);
+    if (!std::exchange(own.is_at_end, true)) *out = array_of(own.columns);
     return 0;
   };
   stream->get_last_error = [](ArrowArrayStream*) -> const char* {
