@@ -316,16 +316,16 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
         self._is_open = False
         self._was_closed = True
         self._hooks_at_close = current_hook.hooks_made()
-        current_hook.closed(self)
         is_unused = not self._has_begun and not self.status().error and not self._was_refused
         was_active = False
-        with self._isolate("close"):
-            self._detach()
-            was_active = self._session.status().state == "active"
-            for collection, reason in self._reasons_of_empty_collections().items():
-                self._session.explain_empty(collection, reason)
-        with contextlib.suppress(SMDebugError):
-            self._session.close(self._raised.__name__ if self._raised else "")
+        try:
+            with self._isolate("close"):
+                self._detach()
+                was_active = self._session.status().state == "active"
+                for collection, reason in self._reasons_of_empty_collections().items():
+                    self._session.explain_empty(collection, reason)
+        finally:  # also after a Ctrl-C
+            self._close_session()
         # Values that were saved without a step have begun one now.
         if is_unused and self._session.status().steps == 0:
             _logger.warning("run '%s': %s", self.out_dir, self._reason_of_no_step())
@@ -344,6 +344,13 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
         if self._rules:
             with self._isolate("the end of the rules"):
                 self._rules.finish(self._ignored)
+
+    def _close_session(self) -> None:
+        """Publishes the last step. What a Ctrl-C prevents from this is done when the interpreter
+        exits."""
+        with contextlib.suppress(SMDebugError):
+            self._session.close(self._raised.__name__ if self._raised else "")
+        current_hook.closed(self)
 
     def __del__(self) -> None:
         if self._is_open:
@@ -568,6 +575,9 @@ def _close_all() -> None:
         # A second Ctrl-C ends the wait for the storage; a traceback would tell nothing.
         with contextlib.suppress(KeyboardInterrupt):
             hook.close()
+    for hook in current_hook.open_hooks():  # whose `close` was interrupted
+        with contextlib.suppress(KeyboardInterrupt):
+            hook._close_session()
     last = current_hook.get_current()
     if last is not None and last._was_closed:
         last._warn_of_training_since_close()

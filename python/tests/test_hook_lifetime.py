@@ -124,7 +124,12 @@ def test_a_hook_that_is_collected_on_another_thread_loses_nothing(tmp_path):
     assert read(tmp_path / "run").steps() == [0, 1]
 
 
-@pytest.mark.parametrize("end", ["", "del model, hook", "sys.exit(1)", "raise ValueError"])
+ENDS = ["", "del model, hook", "sys.exit(1)", "raise ValueError"]
+# Ctrl-C while `close` removes the hooks, and after it.
+ENDS += [f"hook.{part} = interrupted; hook.close()" for part in ["_detach", "_close_session"]]
+
+
+@pytest.mark.parametrize("end", ENDS)
 def test_the_last_step_of_a_hook_that_was_not_closed_is_saved_at_exit(tmp_path, out_dir, end):
     script = f"""
     import sys, torch, smdebug.pytorch as smd
@@ -133,10 +138,16 @@ def test_the_last_step_of_a_hook_that_was_not_closed_is_saved_at_exit(tmp_path, 
     hook.register_module(model)
     for _ in range(3):
         model(torch.ones(1, 2))
+    def interrupted():
+        hook.__dict__.pop("_close_session", None)
+        raise KeyboardInterrupt
     {end}
     """
-    run_script(tmp_path, script, check=False)
-    assert read(out_dir).steps() == [0, 1, 2]
+    ended = run_script(tmp_path, script, check=False)
+    assert ("KeyboardInterrupt" in ended.stderr) == ("interrupted" in end), ended.stderr
+    trial = read(out_dir)
+    assert trial.steps() == [0, 1, 2]
+    assert trial.loaded_all_steps
 
 
 # ---- a forgotten registration ----
