@@ -15,7 +15,7 @@ endif()
 # The folders whose code reads bytes from files, the network or other programs
 # check the stack and the copies of the C library. The others compute on values
 # of the training: the code inside a training step is among them.
-set(SMDEBUG_CHECKED_FOLDERS base net config format store index read actions)
+set(SMDEBUG_CHECKED_FOLDERS base net config format store index read query actions)
 
 function(smdebug_add_checks target)
   target_compile_options(${target} PRIVATE ${SMDEBUG_CHECKS})

@@ -24,7 +24,7 @@ foreach(library IN ITEMS smdebug_static smdebug_shared)
   # smdebugConfig.cmake.in, smdebug.pc.in and packages.cmake name them too.
   target_link_libraries(${library} PRIVATE
     fmt::fmt spdlog::spdlog simdjson::simdjson hwy::hwy PkgConfig::isal PkgConfig::pcre2
-    PkgConfig::pugixml CURL::libcurl OpenSSL::Crypto Threads::Threads)
+    PkgConfig::pugixml PkgConfig::sqlite3 CURL::libcurl OpenSSL::Crypto Threads::Threads)
 endforeach()
 set_target_properties(smdebug_static PROPERTIES EXPORT_NAME smdebug)
 

@@ -33,6 +33,6 @@ shared, with files for CMake and pkg-config.")
 string(JOIN ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "smdebug (= ${PROJECT_VERSION})"
   libcurl4-openssl-dev libfmt-dev libhwy-dev libisal-dev libpcre2-dev libpugixml-dev libsimdjson-dev
-  libspdlog-dev libssl-dev)
+  libspdlog-dev libsqlite3-dev libssl-dev)
 
 include(CPack)

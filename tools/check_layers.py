@@ -42,6 +42,7 @@ LIBRARIES = {
     "pugixml": ("pugixml",),
     "simdjson": ("simdjson",),
     "spdlog": ("spdlog/",),
+    "SQLite": ("sqlite3",),
 }
 
 # Names that only some folders may use, outside tests and benchmarks.

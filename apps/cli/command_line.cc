@@ -226,6 +226,7 @@ struct Grammar {
   LsCommand ls;
   RmCommand rm;
   PackCommand pack;
+  SqlCommand sql;
   RulesCommand rules;
 
   Grammar();
@@ -242,6 +243,7 @@ struct Grammar {
   void add_ls();
   void add_rm();
   void add_pack();
+  void add_sql();
   void add_rules_command();
 };
 
@@ -261,6 +263,7 @@ Grammar::Grammar() {
   add_ls();
   add_rm();
   add_pack();
+  add_sql();
   add_rules_command();
 }
 
@@ -417,6 +420,35 @@ void Grammar::add_pack() {
   command.add_option("RUN", pack.runs, "The runs")->required();
 }
 
+void Grammar::add_sql() {
+  CLI::App& command =
+      *app.add_subcommand("sql", "Answer a question about runs in SQL");
+  command.footer(
+      "smdebug sql \"select run, max(l2) from statistics\n"
+      "             where tensor like 'gradient/%' group by run\" runs\n\n"
+      "Tables:\n"
+      "  statistics  a row per tensor, step and worker: run, tensor, "
+      "collection, step,\n"
+      "              mode, mode_step, worker, dtype, shape, bytes, count, "
+      "nan,\n"
+      "              positive_inf, negative_inf, zeros, min, max, mean, std, "
+      "l1, l2\n"
+      "  scalars     a row per step of a loss, a learning rate and other "
+      "series: run,\n"
+      "              name, step, mode, mode_step, worker, value\n\n"
+      "The language is that of SQLite, with the aggregate median(x) and with\n"
+      "tensor regexp 'pattern'.\n\n"
+      "Exit codes: 0 answered, 1 a run or a part of one could not be read, 2 "
+      "wrong usage");
+  command.add_option("QUERY", sql.query, "One SELECT")->required();
+  command.add_option("RUN", sql.runs, "The runs, or folders of runs")
+      ->required();
+  CLI::Option* const csv =
+      command.add_flag("--csv", sql.csv, "Print CSV to standard output");
+  command.add_flag("--json", sql.json, "Print JSON to standard output")
+      ->excludes(csv);
+}
+
 void Grammar::add_rules_command() {
   CLI::App& command =
       *app.add_subcommand("rules", "List the rules, or explain one");
@@ -435,6 +467,7 @@ Result<Command> Grammar::chosen() {
   if (name == "ls") return Command(std::move(ls));
   if (name == "rm") return Command(std::move(rm));
   if (name == "pack") return Command(std::move(pack));
+  if (name == "sql") return Command(std::move(sql));
   if (name == "rules") return Command(std::move(rules));
   if (!mode.empty()) {
     const auto found = find_mode(mode);

@@ -91,6 +91,13 @@ struct PackCommand {
   std::vector<std::string> runs;
 };
 
+struct SqlCommand {
+  std::string query;
+  std::vector<std::string> runs;  // or folders with runs below
+  bool csv = false;
+  bool json = false;
+};
+
 struct RulesCommand {
   std::optional<std::string> rule;
   bool json = false;
@@ -104,7 +111,8 @@ struct HelpRequest {
 using Command =
     std::variant<RunCommand, WatchCommand, CheckCommand, ShowCommand,
                  TensorCommand, ExplainCommand, ReportCommand, LsCommand,
-                 RmCommand, PackCommand, RulesCommand, HelpRequest>;
+                 RmCommand, PackCommand, SqlCommand, RulesCommand,
+                 HelpRequest>;
 
 // Parses a command line without the program's name. Fails with
 // `invalid_argument`, with the sentence that the user sees.

@@ -77,6 +77,11 @@ class StatisticsFile {
   // the entries of each tensor merged.
   IndexFile content(const StepRows& step) const;
 
+  // A column, by its number in statistics_file_columns.h.
+  const ArrowColumnView& column(std::size_t number) const {
+    return *columns_[number];
+  }
+
  private:
   friend Result<StatisticsFile> parse_statistics_file(
       std::span<const std::byte> bytes);

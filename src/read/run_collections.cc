@@ -11,6 +11,9 @@
 namespace smdebug {
 namespace {
 
+// Every tensor is in it.
+constexpr std::string_view kAllCollection = "all";
+
 SaveConfig save_config_of(const StoredCollection& stored) {
   SaveConfig config;
   for (Mode mode : kModes) {
@@ -62,6 +65,18 @@ StoredCollection stored_of(const Collection& collection) {
                      config->start_step, config->end_step};
   }
   return stored;
+}
+
+std::map<std::string, std::string, std::less<>> first_collections(
+    const std::vector<Collection>& collections) {
+  std::map<std::string, std::string, std::less<>> first;
+  for (const Collection& collection : collections) {
+    if (collection.tensors.name == kAllCollection) continue;
+    for (const std::string& name : collection.tensors.tensor_names) {
+      first.try_emplace(name, collection.tensors.name);
+    }
+  }
+  return first;
 }
 
 Status RunCollections::refresh(const Storage& storage) {

@@ -25,6 +25,10 @@ namespace smdebug {
 Result<Collection> collection_of(const StoredCollection& stored);
 StoredCollection stored_of(const Collection& collection);
 
+// The first collection of each tensor, other than "all", by the tensor's name.
+std::map<std::string, std::string, std::less<>> first_collections(
+    const std::vector<Collection>& collections);
+
 class RunCollections {
  public:
   // Reads all files again if one is new or has another size. Fails with `io` if

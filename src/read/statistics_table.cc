@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,23 +14,16 @@
 
 #include "format/arrow_file.h"
 #include "format/arrow_stream.h"
+#include "read/run_collections.h"
+#include "read/tensor_numbers.h"
 
 namespace smdebug {
 namespace {
 
-// Every tensor is in it.
-constexpr std::string_view kAllCollection = "all";
-
 class StatisticsRows {
  public:
-  explicit StatisticsRows(Trial& trial) : trial_(trial) {
-    for (const Collection& collection : trial.collections()) {
-      if (collection.tensors.name == kAllCollection) continue;
-      for (const std::string& name : collection.tensors.tensor_names) {
-        collections_.try_emplace(name, collection.tensors.name);
-      }
-    }
-  }
+  explicit StatisticsRows(Trial& trial)
+      : trial_(trial), collections_(first_collections(trial.collections())) {}
 
   Status add(std::string_view name, Mode mode) {
     SMD_TRY(Tensor tensor, trial_.tensor(name));
@@ -79,26 +71,22 @@ class StatisticsRows {
   // Skips what has no numbers. Fails with `interrupted` only.
   Status add_row(Tensor& tensor, const StepId& step,
                  const std::string& worker) {
-    const StepQuery query = {step.global, Mode::global, worker};
-    const auto skip = [&](const Error& error) -> Status {
-      if (error.code == Error::Code::interrupted) return error;
-      const bool has_none = error.code == Error::Code::not_found;
-      if (!has_none && unreadable_.empty()) unreadable_ = error.message;
+    const auto numbers =
+        tensor_numbers(tensor, {step.global, Mode::global, worker});
+    if (!numbers) {
+      if (numbers.error().code == Error::Code::interrupted) {
+        return numbers.error();
+      }
+      if (unreadable_.empty()) unreadable_ = numbers.error().message;
       return {};
-    };
-    const auto dtype = tensor.dtype(query);
-    if (!dtype) return skip(dtype.error());
-    if (is_string(*dtype)) return {};
-    const auto statistics = tensor.statistics(query);
-    if (!statistics) return skip(statistics.error());
-    const auto shape = tensor.shape(query);
-    if (!shape) return skip(shape.error());
-    add_place(tensor.name(), step, worker);
-    columns_[kDType].add_text(dtype_name(*dtype));
-    columns_[kShape].add_text(fmt::format("{}", fmt::join(*shape, ",")));
-    columns_[kBytes].add(
-        std::uint64_t{statistics->count * dtype_bytes(*dtype)});
-    add_numbers(*statistics);
+    }
+    if (!*numbers) return {};
+    const auto& [name, dtype, shape, statistics, placement] = **numbers;
+    add_place(name, step, worker);
+    columns_[kDType].add_text(dtype_name(dtype));
+    columns_[kShape].add_text(fmt::format("{}", fmt::join(shape, ",")));
+    columns_[kBytes].add(std::uint64_t{statistics.count * dtype_bytes(dtype)});
+    add_numbers(statistics);
     return {};
   }
 
@@ -161,7 +149,7 @@ class StatisticsRows {
   }
 
   Trial& trial_;
-  std::map<std::string, std::string, std::less<>> collections_;
+  const std::map<std::string, std::string, std::less<>> collections_;
   std::vector<ArrowColumn> columns_ = empty_columns();
   std::string unreadable_;
 };
