@@ -226,6 +226,7 @@ struct Grammar {
   LsCommand ls;
   RmCommand rm;
   PackCommand pack;
+  ExportCommand to_file;
   SqlCommand sql;
   RulesCommand rules;
 
@@ -243,6 +244,7 @@ struct Grammar {
   void add_ls();
   void add_rm();
   void add_pack();
+  void add_export();
   void add_sql();
   void add_rules_command();
 };
@@ -263,6 +265,7 @@ Grammar::Grammar() {
   add_ls();
   add_rm();
   add_pack();
+  add_export();
   add_sql();
   add_rules_command();
 }
@@ -420,6 +423,38 @@ void Grammar::add_pack() {
   command.add_option("RUN", pack.runs, "The runs")->required();
 }
 
+void Grammar::add_export() {
+  CLI::App& command = *app.add_subcommand(
+      "export", "Write the statistics or the tensors of a run to a file");
+  command.footer(
+      "Formats:\n"
+      "  csv, arrow, parquet  the statistics: a row per tensor, step and "
+      "worker\n"
+      "  npz, safetensors     the tensors of one step\n\n"
+      "Exit codes: 0 written, 1 not written, or a part of the run could not "
+      "be read,\n2 wrong usage");
+  command.add_option("RUN", to_file.run, "The run")->required();
+  command.add_option("--format", to_file.format, "The format of the file")
+      ->required()
+      ->type_name("FORMAT");
+  command
+      .add_option("--out", to_file.out,
+                  "File to write; default: the name of the run with the "
+                  "format, in the working directory")
+      ->check(check_has_name, "");
+  command
+      .add_option("--tensor", to_file.tensors,
+                  "Regular expression: only tensors whose name matches; "
+                  "repeatable")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false);
+  add_step(command, "--step", "STEP",
+           "A step of the mode; default: all, or the last one for tensors",
+           to_file.step);
+  command.add_option("--mode", mode,
+                     "TRAIN, EVAL, PREDICT or GLOBAL; default: GLOBAL");
+}
+
 void Grammar::add_sql() {
   CLI::App& command =
       *app.add_subcommand("sql", "Answer a question about runs in SQL");
@@ -476,8 +511,9 @@ Result<Command> Grammar::chosen() {
                    "--mode: unknown mode '" + mode +
                        "'; use TRAIN, EVAL, PREDICT or GLOBAL"};
     }
-    tensor.mode = explain.mode = *found;
+    tensor.mode = explain.mode = to_file.mode = *found;
   }
+  if (name == "export") return Command(std::move(to_file));
   if (name == "explain") return Command(std::move(explain));
   return Command(std::move(tensor));
 }

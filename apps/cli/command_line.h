@@ -91,6 +91,15 @@ struct PackCommand {
   std::vector<std::string> runs;
 };
 
+struct ExportCommand {
+  std::string run;
+  std::string format;
+  std::string out;                   // empty: after the name of the run
+  std::vector<std::string> tensors;  // regular expressions; empty: all
+  std::optional<Step> step;
+  Mode mode = Mode::global;
+};
+
 struct SqlCommand {
   std::string query;
   std::vector<std::string> runs;  // or folders with runs below
@@ -111,8 +120,8 @@ struct HelpRequest {
 using Command =
     std::variant<RunCommand, WatchCommand, CheckCommand, ShowCommand,
                  TensorCommand, ExplainCommand, ReportCommand, LsCommand,
-                 RmCommand, PackCommand, SqlCommand, RulesCommand,
-                 HelpRequest>;
+                 RmCommand, PackCommand, ExportCommand, SqlCommand,
+                 RulesCommand, HelpRequest>;
 
 // Parses a command line without the program's name. Fails with
 // `invalid_argument`, with the sentence that the user sees.

@@ -17,6 +17,7 @@ int run(const ReportCommand& command, const Console& console);
 int run(const LsCommand& command, const Console& console);
 int run(const RmCommand& command, const Console& console);
 int run(const PackCommand& command, const Console& console);
+int run(const ExportCommand& command, const Console& console);
 int run(const SqlCommand& command, const Console& console);
 int run(const RulesCommand& command, const Console& console);
 

@@ -41,10 +41,10 @@ int run(const SqlCommand& command, const Console& console) {
   }
   if (runs.empty()) return code;
   const auto output = output_of(command, console);
-  const auto problems = query_runs(runs, command.query, *output);
-  if (!problems) return console.fail(problems.error());
+  const auto summary = query_runs(runs, command.query, *output);
+  if (!summary) return console.fail(summary.error());
   console.out << std::flush;
-  for (const auto& [run, what] : *problems) {
+  for (const auto& [run, what] : summary->problems) {
     code = console.fail({Error::Code::io, "run '" + run + "': " + what});
   }
   return code;

@@ -2320,5 +2320,5 @@ def perform_action(action: tuple[str, str], rule: str, message: str, step: int, 
     Performs an action (kind, target) once, and returns its status and a sentence.
     """
 
-def run_command_line(arguments: Sequence[str], load_rule: Callable) -> int:
+def run_command_line(arguments: Sequence[str], load_rule: Callable, write_export: Callable) -> int:
     """Runs the command `smdebug` and returns its exit code."""

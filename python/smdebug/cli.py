@@ -1,4 +1,5 @@
-"""The command `smdebug`: the C++ command line, which here can also load rules in Python."""
+"""The command `smdebug`: the C++ command line, which here can also load rules in Python and write
+files with libraries of Python."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from smdebug import _core
+from smdebug.export_files import write_export
 from smdebug.rules.judge import load_judge
 
 # Printed by `smdebug --cmake-dir`, where other packages print a folder.
@@ -31,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("smdebug: error:", CMAKE_DIR, file=sys.stderr)
         return 1
     with contextlib.redirect_stdout(sys.stderr):
-        return _core.run_command_line(given, load_judge)
+        return _core.run_command_line(given, load_judge, write_export)
 
 
 if __name__ == "__main__":

@@ -346,7 +346,7 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
                 self._rules.finish(self._ignored)
 
     def _close_session(self) -> None:
-        """Publishes the last step. What a Ctrl-C prevents from this is done when the interpreter
+        """Publishes the last step. If a Ctrl-C prevents that, it is done when the interpreter
         exits."""
         with contextlib.suppress(SMDebugError):
             self._session.close(self._raised.__name__ if self._raised else "")

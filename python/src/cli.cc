@@ -8,6 +8,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -42,12 +43,27 @@ Result<std::unique_ptr<Rule>> load_rule(
   }
 }
 
+Status write_export(const nb::callable& write, const ExportRequest& request) {
+  const nb::gil_scoped_acquire gil;
+  try {
+    write(request.format, request.source, request.out, request.tensors,
+          request.step, request.mode);
+    return {};
+  } catch (const nb::python_error& error) {
+    return Error{Error::Code::io,
+                 nb::cast<std::string>(nb::str(error.value()))};
+  }
+}
+
 int run_command_line(const std::vector<std::string>& arguments,
-                     const nb::callable& load) {
+                     const nb::callable& load, const nb::callable& write) {
   CliHooks hooks;
   hooks.load_python_rule = [&load](const auto& spec, const auto& given,
                                    const auto& run) {
     return load_rule(load, spec, given, run);
+  };
+  hooks.export_file = [&write](const ExportRequest& request) {
+    return write_export(write, request);
   };
   const nb::gil_scoped_release without_gil;
   return smdebug_main(arguments, hooks);
@@ -57,6 +73,7 @@ int run_command_line(const std::vector<std::string>& arguments,
 
 void bind_cli(nb::module_& m) {
   m.def("run_command_line", &run_command_line, "arguments"_a, "load_rule"_a,
+        "write_export"_a,
         "Runs the command `smdebug` and returns its exit code.");
 }
 

@@ -128,9 +128,8 @@ QueryValue value_at(sqlite3_stmt* statement, int column) {
 
 }  // namespace
 
-Result<std::vector<QueryProblem>> query_runs(std::span<const std::string> runs,
-                                             const std::string& sql,
-                                             QuerySink& sink) {
+Result<QuerySummary> query_runs(std::span<const std::string> runs,
+                                const std::string& sql, QuerySink& sink) {
   const std::set<std::string> locations(runs.begin(), runs.end());
   QueriedRuns queried{{locations.begin(), locations.end()}, {}};
   SMD_TRY(const SqliteDatabase database, open_database(queried));
@@ -143,23 +142,25 @@ Result<std::vector<QueryProblem>> query_runs(std::span<const std::string> runs,
   }
   sink.begin(columns);
   std::vector<QueryValue> row(columns.size());
+  QuerySummary summary;
   int code = sqlite3_step(statement.get());
   for (; code == SQLITE_ROW; code = sqlite3_step(statement.get())) {
     for (int i = 0; i < count; ++i) {
       row[static_cast<std::size_t>(i)] = value_at(statement.get(), i);
     }
     sink.row(row);
+    ++summary.rows;
   }
   if (code != SQLITE_DONE) return wrong_query(sqlite3_errmsg(database.get()));
   sink.end();
   // A query may read a run several times.
-  std::vector<QueryProblem> problems;
+  std::vector<QueryProblem>& problems = summary.problems;
   for (QueryProblem& problem : queried.problems) {
     if (std::ranges::find(problems, problem) == problems.end()) {
       problems.push_back(std::move(problem));
     }
   }
-  return problems;
+  return summary;
 }
 
 }  // namespace smdebug

@@ -69,10 +69,11 @@ class RunQueryTest : public testing::Test {
   // The rows of the answer; fails on problems.
   std::vector<Row> ask(const std::string& sql) {
     Answer answer;
-    const auto problems = query_runs(runs_, sql, answer);
-    EXPECT_TRUE(problems) << sql << ": " << problems.error().message;
-    if (problems) {
-      problems_ = *problems;
+    const auto summary = query_runs(runs_, sql, answer);
+    EXPECT_TRUE(summary) << sql << ": " << summary.error().message;
+    if (summary) {
+      EXPECT_EQ(summary->rows, answer.rows.size());
+      problems_ = summary->problems;
       EXPECT_THAT(problems_, IsEmpty()) << problems_[0].what;
     }
     columns_ = answer.columns;
@@ -81,11 +82,11 @@ class RunQueryTest : public testing::Test {
 
   std::string error_of(const std::string& sql) {
     Answer answer;
-    const auto problems = query_runs(runs_, sql, answer);
-    EXPECT_FALSE(problems) << sql;
-    if (problems) return "";
-    EXPECT_EQ(problems.error().code, Error::Code::invalid_argument) << sql;
-    return problems.error().message;
+    const auto summary = query_runs(runs_, sql, answer);
+    EXPECT_FALSE(summary) << sql;
+    if (summary) return "";
+    EXPECT_EQ(summary.error().code, Error::Code::invalid_argument) << sql;
+    return summary.error().message;
   }
 
   std::vector<std::string> runs_;
@@ -259,12 +260,12 @@ TEST_F(RunQueryTest, ReadsARunOnceAndInOrder) {
 TEST_F(RunQueryTest, LeavesOutARunThatCannotBeReadAndReportsItOnce) {
   runs_.push_back(runs_[0] + "-none");
   Answer answer;
-  const auto problems = query_runs(
+  const auto summary = query_runs(
       runs_, "select distinct a.run from statistics a, statistics b", answer);
-  ASSERT_TRUE(problems) << problems.error().message;
+  ASSERT_TRUE(summary) << summary.error().message;
   EXPECT_THAT(answer.rows, SizeIs(2));
-  ASSERT_THAT(*problems, SizeIs(1));
-  EXPECT_EQ((*problems)[0].run, runs_[2]);
+  ASSERT_THAT(summary->problems, SizeIs(1));
+  EXPECT_EQ(summary->problems[0].run, runs_[2]);
 }
 
 TEST_F(RunQueryTest, DoesNotReadARunThatTheQueryExcludes) {

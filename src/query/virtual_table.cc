@@ -9,8 +9,8 @@
 namespace smdebug {
 namespace {
 
-// What the functions that SQLite calls share. Errors are problems of the runs:
-// none of them fails.
+// The data that the functions which SQLite calls share. An error is a problem
+// of a run: none of the functions fails.
 struct Module {
   const VirtualTable& table;
   QueriedRuns& runs;

@@ -46,7 +46,7 @@ class StatisticsScan {
   // statistics. Fails as `Trial::open`.
   Result<std::optional<StatisticsPart>> next();
 
-  // What was left out so far.
+  // Files and values that were left out so far.
   const std::vector<Damage>& damage() const { return damage_; }
 
  private:

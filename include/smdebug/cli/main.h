@@ -11,14 +11,30 @@
 #include <iosfwd>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "smdebug/base/clock.h"
 #include "smdebug/base/result.h"
+#include "smdebug/core/mode.h"
 #include "smdebug/rules/rule.h"
 
 namespace [[gnu::visibility("default")]] smdebug {
+
+// A file that `smdebug export` asks the surrounding program to write.
+struct ExportRequest {
+  std::string format;  // "parquet", "npz" or "safetensors"
+  std::string out;     // the file to write
+  // "parquet": an Arrow file with the table. Otherwise the location of the run.
+  std::string source;
+  // Of "npz" and "safetensors": regular expressions, of which a name must match
+  // one, unless there are none; and a step of `mode`, by default the last one.
+  std::vector<std::string> tensors;
+  std::optional<Step> step;
+  Mode mode = Mode::global;
+};
 
 // Additions of the surrounding program to the command line.
 struct CliHooks {
@@ -30,6 +46,10 @@ struct CliHooks {
       const std::string& spec, const std::map<std::string, std::string>& given,
       const std::string& run)>
       load_python_rule;
+
+  /// Writes a file for which the core has no library. Empty: these formats are
+  /// refused with a message that explains where they work.
+  std::function<Status(const ExportRequest&)> export_file;
 
   std::ostream* out = nullptr;   // null: standard output
   std::ostream* err = nullptr;   // null: standard error

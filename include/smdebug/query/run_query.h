@@ -28,8 +28,8 @@ namespace [[gnu::visibility("default")]] smdebug {
 using QueryValue =
     std::variant<std::monostate, std::int64_t, double, std::string>;
 
-// What the values of a column are, other than NULL, if that is known before the
-// first row.
+// The type of the values of a column, other than NULL, if it is known before
+// the first row.
 enum class QueryType { unknown, integer, real, text };
 
 struct QueryColumn {
@@ -56,14 +56,18 @@ struct QueryProblem {
   friend bool operator==(const QueryProblem&, const QueryProblem&) = default;
 };
 
-/// Answers one SELECT about the runs at these locations, and returns what was
-/// left out. Reads only the runs, the tables and the columns that `sql` names,
-/// in the order of their names, and keeps no run in memory. Statistics that a
-/// run does not store are computed from its values. Fails with
-/// `invalid_argument` if `sql` is wrong, names another table or would change
-/// something.
-Result<std::vector<QueryProblem>> query_runs(std::span<const std::string> runs,
-                                             const std::string& sql,
-                                             QuerySink& sink);
+struct QuerySummary {
+  std::uint64_t rows = 0;
+  std::vector<QueryProblem> problems;
+};
+
+/// Answers one SELECT about the runs at these locations, and returns how many
+/// rows the answer has, and what was left out. Reads only the runs, the tables
+/// and the columns that `sql` names, in the order of their names, and keeps no
+/// run in memory. Statistics that a run does not store are computed from its
+/// values. Fails with `invalid_argument` if `sql` is wrong, names another table
+/// or would change something.
+Result<QuerySummary> query_runs(std::span<const std::string> runs,
+                                const std::string& sql, QuerySink& sink);
 
 }  // namespace smdebug
