@@ -35,9 +35,10 @@ PROGRAM = """
         def step(self, value):
             self._begin_step()
             self._session.scalar("loss").note(value)
-            self.save_tensor("a", np.full(2000, value, np.float32))
+            self.save_tensor("a", np.full(ELEMENTS, value, np.float32))
 
-    run, durability, attempt, limit, end = sys.argv[1:]
+    ELEMENTS = int(os.environ.get("ELEMENTS", 2000))
+    run, durability, attempt, limit, end, steps = sys.argv[1:]
     hook = Hook(
         run,
         save_config=SaveConfig(save_interval=1),
@@ -45,7 +46,7 @@ PROGRAM = """
         max_run_bytes=int(limit) or None,
         tensorboard_dir=os.path.dirname(run) + "-tensorboard",
     )
-    for step in range(6):
+    for step in range(int(steps)):
         hook.step(100 * int(attempt) + step)
     hook.flush()
     if end == "killed":
@@ -77,10 +78,12 @@ class Recording:
         self.log, self.bytes = tmp_path / "log", tmp_path / "bytes"
         self.bytes.touch()
 
-    def train(self, durability="step", *, attempt=0, limit=0, end="close", environment=()):
+    def train(
+        self, durability="step", *, attempt=0, limit=0, end="close", steps=STEPS, environment=()
+    ):
         program = self.folder / "program.py"
         program.write_text(textwrap.dedent(PROGRAM))
-        words = [sys.executable, program, self.run, durability, attempt, limit, end]
+        words = [sys.executable, program, self.run, durability, attempt, limit, end, steps]
         done = subprocess.run(
             [str(word) for word in words],
             env={
@@ -164,6 +167,17 @@ def test_the_training_thread_syncs_nothing_and_neither_does_anything_for_tensorb
         path in (".", "runs", "runs/a") or path.startswith(tuple(f"runs/a{end}" for end in ends))
         for path in others
     ), others
+
+
+def test_a_large_event_file_is_synced_in_parts(recording):
+    recording.train(environment={"ELEMENTS": str(24 << 20)}, steps=1)
+    written = unsynced = 0
+    for call in recording.calls():
+        if call.paths[0].endswith(".tfevents.tmp"):
+            written += len(call.written)
+            unsynced = unsynced + len(call.written) if call.name == "write" else 0
+            assert unsynced < 80 << 20
+    assert written > 96 << 20
 
 
 def published(calls):
@@ -255,8 +269,14 @@ ADVICE = {
 }
 
 
-@pytest.mark.parametrize("reason", ADVICE)
-@pytest.mark.parametrize("what", SYNCS)
+@pytest.mark.parametrize(
+    "what, reason",
+    [
+        *((what, errno.EIO) for what in SYNCS),
+        ("the content of an event file", errno.ENOSPC),
+        ("the folder of an index file", errno.EINVAL),
+    ],
+)
 def test_a_sync_that_fails_publishes_no_step_and_is_logged_once(recording, what, reason):
     path, step = SYNCS[what]
     failing = {"FAIL_PATH": path, "FAIL_ERROR": str(reason)}

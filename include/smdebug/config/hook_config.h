@@ -31,8 +31,8 @@ enum class IncludeWorkers { one, all };
 // or the true checksum, which TFRecord tools verify.
 enum class Checksum { constant, crc32c };
 
-// What a published step survives: the end of the process, or also a power
-// failure of the machine, which costs waits of the write thread for the disk.
+// Whether a published step survives the end of the process, or also a power
+// failure of the machine, for which the write thread waits for the disk.
 enum class Durability { process, step };
 
 struct HookConfig {
