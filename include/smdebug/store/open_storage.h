@@ -25,7 +25,8 @@ namespace [[gnu::visibility("default")]] smdebug {
 ///
 /// `each_call` makes a folder keep every change when the machine loses power:
 /// content is synced before a file gets its name, and the folders that name it
-/// before the call returns. A sync that fails is a failure of the call. Logs
+/// before the call returns. A sync that fails is a failure of the call; an
+/// object that was to replace an older one may have done so then. Logs
 /// (`create_log`) are not synced. Without effect on other storages: an object
 /// that a server has confirmed is durable.
 enum class FileAccess { by_umask, owner_only };
