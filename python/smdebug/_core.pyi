@@ -636,7 +636,7 @@ class HookConfig:
     A snapshot of the configuration of a hook. smdebug.hook_options.HookOptions describes the fields.
     """
 
-    def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Iterable[Collection], further_patterns: Mapping[str, Sequence[str]] = {}, tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0, private: bool = False, announces_first_step: bool = True, max_tensors_per_module: int = 0, steps_after_leap: int = 0, parameters_by_role: bool = False) -> None: ...
+    def __init__(self, out_dir: str, *, save_config: SaveConfig | None = None, reduction_config: ReductionConfig | None = None, include_regex: Sequence[str], include_collections: Sequence[str], save_all: bool, dry_run: bool, all_workers: bool, collections: Iterable[Collection], further_patterns: Mapping[str, Sequence[str]] = {}, tensorboard_dir: str | None = None, true_checksum: bool = False, max_run_bytes: int | None = None, keep_every: int = 0, private: bool = False, keeps_steps: bool = False, announces_first_step: bool = True, max_tensors_per_module: int = 0, steps_after_leap: int = 0, parameters_by_role: bool = False) -> None: ...
 
     @property
     def out_dir(self) -> str:
@@ -693,6 +693,10 @@ class HookConfig:
     @property
     def private(self) -> bool:
         """Whether only the owner may read the files."""
+
+    @property
+    def keeps_steps(self) -> bool:
+        """Whether a power failure keeps published steps."""
 
     @property
     def step_on(self) -> str | None:

@@ -69,6 +69,7 @@ class ConfiguredHook:
             checked_count("max_run_bytes", self.max_run_bytes, 1, example)
         self.keep_every: int = checked_count("keep_every", options.keep_every, 0)
         self.private: bool = checked_flag("private", options.private)
+        self.durability: str = checked_choice("durability", options.durability, ("process", "step"))
         self._revision = _core.ConfigRevision()
         self.save_all = options.save_all
         self._seen_revision: int | None = None
@@ -292,6 +293,7 @@ class ConfiguredHook:
             max_run_bytes=self.max_run_bytes,
             keep_every=self.keep_every,
             private=self.private,
+            keeps_steps=self.durability == "step",
             announces_first_step=self.announces_first_step,
             max_tensors_per_module=self.max_tensors_per_module,
             steps_after_leap=self.steps_after_leap,

@@ -56,6 +56,8 @@ class HookOptions:
       rule fired last, and the newest step always stays.
     - `private` creates the files of the run and for TensorBoard with mode 0600 and folders with
       0700, so that only their owner can read them.
+    - `durability`: what a published step survives: "process", the end of the process, or "step",
+      also a power failure of the machine. The write thread then waits for the disk at each step.
     - `rules` judge each saved step while it runs: a list of names of built-in rules, of results of
       `smdebug.rules.builtin`, of classes derived from `smdebug.rules.Rule`, or of pairs of a name
       or a class and its parameters, `("ExplodingTensor", {"only_nan": True})`. The tensors that
@@ -81,6 +83,7 @@ class HookOptions:
     max_run_bytes: int | None = None
     keep_every: int = 0
     private: bool = False
+    durability: str = "process"
     rules: str | Iterable[RequestedRule] | None = None
     on_fire: str | Callable[[Verdict], str | None] = "record"
 

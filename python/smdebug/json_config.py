@@ -117,6 +117,7 @@ def _make_hook(hook_cls: type[HookClass], config: _core.HookConfig, path: str) -
         max_run_bytes=config.max_run_bytes,
         keep_every=config.keep_every,
         private=config.private,
+        durability="step" if config.keeps_steps else "process",
         **options,
     )
     for collection in config.collections:

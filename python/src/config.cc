@@ -101,7 +101,7 @@ void bind_hook_config(nb::module_& m) {
              const Patterns& further_patterns,
              std::optional<std::string> tensorboard_dir, bool true_checksum,
              std::optional<std::uint64_t> max_run_bytes, Step keep_every,
-             bool is_private, bool announces_first_step,
+             bool is_private, bool keeps_steps, bool announces_first_step,
              std::uint32_t max_tensors_per_module,
              std::uint32_t steps_after_leap, bool parameters_by_role) {
             HookConfig made;
@@ -121,6 +121,8 @@ void bind_hook_config(nb::module_& m) {
             made.max_run_bytes = max_run_bytes;
             made.keep_every = keep_every;
             made.is_private = is_private;
+            made.durability =
+                keeps_steps ? Durability::step : Durability::process;
             made.announces_first_step = announces_first_step;
             made.max_tensors_per_module = max_tensors_per_module;
             made.steps_after_leap = steps_after_leap;
@@ -133,9 +135,9 @@ void bind_hook_config(nb::module_& m) {
           "collections"_a, "further_patterns"_a = Patterns(),
           "tensorboard_dir"_a = nb::none(), "true_checksum"_a = false,
           "max_run_bytes"_a = nb::none(), "keep_every"_a = 0,
-          "private"_a = false, "announces_first_step"_a = true,
-          "max_tensors_per_module"_a = 0, "steps_after_leap"_a = 0,
-          "parameters_by_role"_a = false)
+          "private"_a = false, "keeps_steps"_a = false,
+          "announces_first_step"_a = true, "max_tensors_per_module"_a = 0,
+          "steps_after_leap"_a = 0, "parameters_by_role"_a = false)
       .def_ro("out_dir", &HookConfig::out_dir, "The folder of the run.")
       .def_ro("save_config", &HookConfig::save_config,
               "The steps to save; None for the framework's default.")
@@ -171,6 +173,12 @@ void bind_hook_config(nb::module_& m) {
               "Steps that are a multiple of it are removed last; 0 for none.")
       .def_ro("private", &HookConfig::is_private,
               "Whether only the owner may read the files.")
+      .def_prop_ro(
+          "keeps_steps",
+          [](const HookConfig& self) {
+            return self.durability == Durability::step;
+          },
+          "Whether a power failure keeps published steps.")
       .def_ro("step_on", &HookConfig::step_on,
               "The event that begins a step; None for the adapter's default.")
       .def_ro("gradients", &HookConfig::gradients,

@@ -123,6 +123,14 @@ int close(int file) {
   hang_file("close", file);
   return REAL(close)(file);
 }
+int fsync(int file) {
+  hang_file("fsync", file);
+  return REAL(fsync)(file);
+}
+int fdatasync(int file) {
+  hang_file("fdatasync", file);
+  return REAL(fdatasync)(file);
+}
 int rename(const char* from, const char* to) {
   hang("rename", from);
   return REAL(rename)(from, to);

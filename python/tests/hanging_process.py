@@ -13,11 +13,15 @@ DEADLINE = 120  # seconds; what hangs would never end
 
 def make_library(folder):
     """Compiles the library that is preloaded into the programs."""
+    return compile_library(SOURCE, folder / "hang.so")
+
+
+def compile_library(source, path):
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("needs a C compiler")
-    path = folder / "hang.so"
-    subprocess.run([compiler, "-shared", "-fPIC", SOURCE, "-o", path, "-ldl"], check=True)
+    options = ["-shared", "-fPIC", "-pthread"]
+    subprocess.run([compiler, *options, source, "-o", path, "-ldl"], check=True)
     return path
 
 

@@ -31,10 +31,11 @@ PROGRAM = """
             self._begin_step()
             self.save_tensor("a", np.ones(100_000, np.float32))
 
-    run, switch, moment, end = sys.argv[1:]
+    run, switch, moment, end, durability = sys.argv[1:]
     if moment == "before":
         pathlib.Path(switch).touch()
-    hook = Hook(run, save_config=SaveConfig(save_interval=1), tensorboard_dir=run + "/tb")
+    every_step = SaveConfig(save_interval=1)
+    hook = Hook(run, save_config=every_step, tensorboard_dir=run + "/tb", durability=durability)
     if moment == "during":
         hook.step()
         hook.step()
@@ -50,11 +51,11 @@ PROGRAM = """
 """
 
 
-def start(library, tmp_path, call, moment, end="close", *, timeout=1):
+def start(library, tmp_path, call, moment, end="close", *, timeout=1, durability="process"):
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(PROGRAM))
     run = tmp_path / "hanging" / "run"
-    command = [sys.executable, program, run, tmp_path / "switch", moment, end]
+    command = [sys.executable, program, run, tmp_path / "switch", moment, end, durability]
     return start_hanging(library, tmp_path, call, command, timeout=timeout)
 
 
@@ -73,6 +74,17 @@ def test_a_training_ends_although_its_storage_does_not_respond(
         assert "error: " in out and "error: None" not in out
     else:
         assert "error: None" in out, out + err
+
+
+@pytest.mark.parametrize("moment", ["before", "during"])
+@pytest.mark.parametrize("call", ["fsync", "fdatasync"])
+def test_a_training_ends_although_a_sync_does_not_return(hanging_library, tmp_path, call, moment):
+    process = start(hanging_library, tmp_path, call, moment, durability="step")
+    code, out, err = finished(process)
+    assert code == 0, err
+    assert "hangs" in out and "end of the script" in out
+    assert re.search(r"cannot [a-z ]+('.*')? in '.*/run': the storage has not responded", err), err
+    assert "error: None" not in out
 
 
 @pytest.mark.parametrize("call", ["writev", "rename"])

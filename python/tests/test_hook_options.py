@@ -36,7 +36,7 @@ def test_a_hook_shows_the_parameters_of_the_original_in_their_order(hook, added)
 def test_the_parameters_that_smdebug_added_are_keywords():
     parameters = inspect.signature(smdebug.pytorch.Hook).parameters.values()
     assert {p.name for p in parameters if p.kind is p.KEYWORD_ONLY} == {
-        *("checksum", "max_run_bytes", "keep_every", "private", "rules", "on_fire"),
+        *("checksum", "max_run_bytes", "keep_every", "private", "durability", "rules", "on_fire"),
         *("step_on", "gradients"),
     }
 
@@ -55,7 +55,7 @@ def test_a_constructor_gets_its_options_whole():
 
 
 @pytest.mark.parametrize(
-    "option", ["include_workers", "checksum", "step_on", "gradients", "on_fire"]
+    "option", ["include_workers", "checksum", "durability", "step_on", "gradients", "on_fire"]
 )
 def test_an_unknown_choice_is_an_error_that_names_the_option(tmp_path, option):
     rules = {"rules": ["VanishingGradient"]} if option == "on_fire" else {}

@@ -73,6 +73,7 @@ def test_a_run_saves_what_the_file_says(config_file, out_dir):
             "keep_every": "4",
             "checksum": "crc32c",
             "private": "true",
+            "durability": "step",
         },
         [
             collection(
@@ -87,6 +88,7 @@ def test_a_run_saves_what_the_file_says(config_file, out_dir):
     assert hook.include_workers == "all"
     assert (hook.max_run_bytes, hook.keep_every, hook.checksum) == (10**9, 4, "crc32c")
     assert hook.private is True
+    assert hook.durability == "step"
     assert hook.get_collection("losses").save_histogram is True
     trial = record(hook, 6, [smd.modes.TRAIN, smd.modes.EVAL])
 

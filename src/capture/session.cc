@@ -79,7 +79,11 @@ Status open_storages(SessionOptions& options) {
       return Error{Error::Code::invalid_argument,
                    "out_dir is empty: name a folder for the run"};
     }
-    auto opened = open_storage(config.out_dir, access);
+    const FileSync sync = config.durability == Durability::step
+                              ? FileSync::each_call
+                              : FileSync::never;
+    auto opened =
+        open_storage(config.out_dir, access, MissingFolder::create, sync);
     if (!opened) return std::move(opened).error().within("out_dir");
     options.storage = *std::move(opened);
   }

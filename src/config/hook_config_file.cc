@@ -29,8 +29,8 @@ const Names kHookKeys = {
     "save_all",        "include_regex", "include_collections",
     "include_workers", "dry_run",       "export_tensorboard",
     "tensorboard_dir", "max_run_bytes", "keep_every",
-    "checksum",        "private",       "step_on",
-    "gradients"};
+    "checksum",        "private",       "durability",
+    "step_on",         "gradients"};
 const Names kCollectionKeys = {"include_regex", "save_histogram"};
 
 Names joined(const Names& own) {
@@ -197,6 +197,9 @@ class HookConfigParser {
     if (checksum == "crc32c") config_.checksum = Checksum::crc32c;
     SMD_TRY(const auto is_private, parameters.flag("private"));
     config_.is_private = is_private.value_or(false);
+    SMD_TRY(const auto durability,
+            parse_choice(parameters, "durability", {"process", "step"}));
+    if (durability == "step") config_.durability = Durability::step;
     return {};
   }
 

@@ -363,6 +363,7 @@ TEST(HookConfigFile, RefusesParametersOfTheWrongKind) {
       {R"("max_run_bytes": "0")", "expected a number of 1 or more"},
       {R"("keep_every": -1)", "expected a number of 0 or more"},
       {R"("checksum": "md5")", "must be 'constant' or 'crc32c', found 'md5'"},
+      {R"("durability": "disk")", "must be 'process' or 'step', found 'disk'"},
       {R"("step_on": "epoch")",
        "step_on: must be 'forward' or 'optimizer', found 'epoch'"},
       {R"("gradients": true)", "expected text, found true"},
@@ -384,14 +385,16 @@ std::vector<std::string> warnings_of(const Result<HookConfigFile>& file) {
 TEST(HookConfigFile, SaysWhatBecomesOfTheFiles) {
   const HookConfig given = config_of(parse_parameters(
       R"({"max_run_bytes": "5000000000", "keep_every": 1000,
-          "checksum": "crc32c"})"));
+          "checksum": "crc32c", "durability": "step"})"));
   EXPECT_EQ(given.max_run_bytes, 5'000'000'000u);
   EXPECT_EQ(given.keep_every, 1000);
   EXPECT_EQ(given.checksum, Checksum::crc32c);
+  EXPECT_EQ(given.durability, Durability::step);
   const HookConfig silent = config_of(parse_parameters("{}"));
   EXPECT_EQ(silent.max_run_bytes, std::nullopt);
   EXPECT_EQ(silent.keep_every, 0);
   EXPECT_EQ(silent.checksum, Checksum::constant);
+  EXPECT_EQ(silent.durability, Durability::process);
 }
 
 TEST(HookConfigFile, WarnsOfUnknownKeysAndOffersTheNearest) {

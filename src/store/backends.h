@@ -19,11 +19,13 @@ namespace smdebug {
 // the path that users know. Writes a file as `<name>.tmp` and renames it when
 // it is complete, so readers never list a partial file of a crashed process.
 // Creates folders with their first file. `root` may be or contain symbolic
-// links; below it, none are followed, neither to read nor to write.
+// links; below it, none are followed, neither to read nor to write. `sync` is
+// that of `open_storage`.
 std::shared_ptr<Storage> make_local_storage(
     std::string uri, std::string root, const Clock& clock = system_clock(),
     FileAccess access = FileAccess::by_umask,
-    MissingFolder missing = MissingFolder::create);
+    MissingFolder missing = MissingFolder::create,
+    FileSync sync = FileSync::never);
 
 // Stores objects in memory. They are freed with the last pointer to the
 // storage. For tests and temporary runs.

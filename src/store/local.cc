@@ -90,11 +90,12 @@ class LocalReader final : public ObjectReader {
 class LocalStorage final : public Storage {
  public:
   LocalStorage(std::string uri, std::string root, const Clock& clock,
-               FileAccess access, MissingFolder missing)
+               FileAccess access, MissingFolder missing, FileSync sync)
       : uri_(std::move(uri)),
         root_(std::move(root)),
         clock_(clock),
         missing_(missing),
+        sync_(sync),
         access_(access) {}
 
   const std::string& uri() const override { return uri_; }
@@ -211,6 +212,7 @@ class LocalStorage final : public Storage {
     if (failed != 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
       return system_error("remove", path, errno);
     }
+    if (failed == 0) SMD_CHECK_OK(keep_names(folder, path));
     if (folder.is_open()) remove_empty_folder_of(root, key);
     return {};
   }
@@ -223,17 +225,31 @@ class LocalStorage final : public Storage {
     const OpenFolder root(root_);
     const FileDescriptor source = root.open_path(folder_part(from));
     if (!source.is_open()) return system_error("move", path, errno);
-    const FileDescriptor target = root.make_folder(folder_part(to), access_);
+    SMD_TRY(const FileDescriptor target,
+            root.make_folder(folder_part(to), access_, synced()));
     if (!target.is_open() ||
         renameat(source.number(), last_part(from).c_str(), target.number(),
                  last_part(to).c_str()) != 0) {
       return system_error("move", path, errno);
     }
+    SMD_CHECK_OK(keep_names(target, path));
+    SMD_CHECK_OK(keep_names(source, path));
     remove_empty_folder_of(root, from);
     return {};
   }
 
  private:
+  // Null if nothing is synced.
+  SyncedFolders* synced() {
+    return sync_ == FileSync::each_call ? &synced_ : nullptr;
+  }
+
+  Status keep_names(const FileDescriptor& folder,
+                    const std::string& path) const {
+    if (sync_ == FileSync::never) return {};
+    return sync_folder(folder, path);
+  }
+
   Result<std::string> path_of(std::string_view key) const {
     SMD_CHECK_OK(check_key(key));
     return fmt::format("{}/{}", root_, key);
@@ -256,7 +272,7 @@ class LocalStorage final : public Storage {
                                     const std::string& path,
                                     const std::string& suffix) {
     return start<UnfinishedFile>(key, path, [&](FileDescriptor folder) {
-      return UnfinishedFile(std::move(folder), path, suffix, access_);
+      return UnfinishedFile(std::move(folder), path, suffix, access_, sync_);
     });
   }
 
@@ -274,7 +290,9 @@ class LocalStorage final : public Storage {
       }
       if (!has_folder_ && root.is_for_owner_only())
         access_ = FileAccess::owner_only;
-      File file = create(root.make_folder(folder_part(key), access_));
+      SMD_TRY(FileDescriptor folder,
+              root.make_folder(folder_part(key), access_, synced()));
+      File file = create(std::move(folder));
       if (file.is_open()) {
         has_folder_ = true;
         return file;
@@ -332,6 +350,8 @@ class LocalStorage final : public Storage {
   std::string root_;
   const Clock& clock_;
   const MissingFolder missing_;
+  const FileSync sync_;
+  SyncedFolders synced_;
   std::atomic<bool> has_folder_ = false;  // the folder was written to
   std::atomic<FileAccess> access_;
 };
@@ -341,9 +361,10 @@ class LocalStorage final : public Storage {
 std::shared_ptr<Storage> make_local_storage(std::string uri, std::string root,
                                             const Clock& clock,
                                             FileAccess access,
-                                            MissingFolder missing) {
+                                            MissingFolder missing,
+                                            FileSync sync) {
   return std::make_shared<LocalStorage>(std::move(uri), std::move(root), clock,
-                                        access, missing);
+                                        access, missing, sync);
 }
 
 }  // namespace smdebug

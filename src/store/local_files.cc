@@ -227,18 +227,34 @@ bool OpenFolder::is_for_owner_only() const {
          (status.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
-FileDescriptor OpenFolder::make_folder(const std::string& key,
-                                       FileAccess access) const {
+Result<FileDescriptor> OpenFolder::make_folder(const std::string& key,
+                                               FileAccess access,
+                                               SyncedFolders* synced) const {
   FileDescriptor folder = open_path(key);
-  if (folder.is_open() || errno != ENOENT || key.empty()) return folder;
-  const FileDescriptor parent = make_folder(folder_part(key), access);
-  if (!parent.is_open()) return folder;
-  const std::string name = key.substr(key.rfind('/') + 1);
-  if (mkdirat(parent.number(), name.c_str(), folder_mode(access)) != 0 &&
-      errno != EEXIST) {
+  const bool is_kept = synced == nullptr || synced->contains(key);
+  if (folder.is_open() ? is_kept : errno != ENOENT || key.empty())
+    return folder;
+  if (key.empty()) {
+    SMD_CHECK_OK(sync_folders_above(folder, path_));
+    synced->add(key);
     return folder;
   }
-  return open_at(parent.number(), name, kPathOfFolder | O_NOFOLLOW);
+  SMD_TRY(const FileDescriptor parent,
+          make_folder(folder_part(key), access, synced));
+  if (!parent.is_open()) return FileDescriptor();
+  const std::string name = key.substr(key.rfind('/') + 1);
+  if (!folder.is_open()) {
+    if (mkdirat(parent.number(), name.c_str(), folder_mode(access)) != 0 &&
+        errno != EEXIST) {
+      return folder;
+    }
+    folder = open_at(parent.number(), name, kPathOfFolder | O_NOFOLLOW);
+  }
+  if (synced != nullptr && folder.is_open()) {
+    SMD_CHECK_OK(sync_folder(parent, fmt::format("{}/{}", path_, key)));
+    synced->add(key);
+  }
+  return folder;
 }
 
 Result<OpenFile> OpenFolder::open_file(const std::string& key) const {

@@ -1,12 +1,14 @@
 #pragma once
 
 // The system calls of the local storage: files and folders that close
-// themselves, calls that retry when interrupted, reading of many ranges, and
-// listing (local_list.cc).
+// themselves, calls that retry when interrupted, reading of many ranges,
+// syncing (local_sync.cc), and listing (local_list.cc).
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +20,8 @@
 #include "smdebug/store/storage.h"
 
 namespace smdebug {
+
+class SyncedFolders;
 
 class FileDescriptor {
  public:
@@ -75,8 +79,11 @@ class OpenFolder {
   FileDescriptor open_path(const std::string& key) const;
 
   // Opens the folder `key` to create files in it, and creates it if it is
-  // missing. Fails like `open_folder`.
-  FileDescriptor make_folder(const std::string& key, FileAccess access) const;
+  // missing. On failure, not open, and sets `errno`, like `open_folder`. Unless
+  // `synced` is null, a power failure keeps the folder and those above it;
+  // fails with `io` if they cannot be synced.
+  Result<FileDescriptor> make_folder(const std::string& key, FileAccess access,
+                                     SyncedFolders* synced) const;
 
   // Returns whether only the owner of the folder can enter it.
   bool is_for_owner_only() const;
@@ -91,6 +98,34 @@ class OpenFolder {
   FileDescriptor folder_;
   int reason_ = 0;  // the error if it is not open
 };
+
+// Makes the content of a file durable. Fails with `io`: the content may be lost
+// then, even if a later call succeeds.
+Status sync_file(const FileDescriptor& file, const std::string& path);
+
+// Makes the names in a folder durable, which may be opened by its path only.
+// Fails with `io`.
+Status sync_folder(const FileDescriptor& folder, const std::string& path);
+
+// Remembers the folders whose own names are durable, so that each is synced
+// once. Safe to use from several threads.
+class SyncedFolders {
+ public:
+  bool contains(const std::string& key) const;
+
+  // Notes that a power failure keeps the name of the folder `key`.
+  void add(const std::string& key);
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<std::string> keys_;
+};
+
+// Makes the names of the folder and of those above it durable, up to the mount
+// point. Someone else may have just created them. Skips those that this user
+// may not open: another user created them. Fails with `io`.
+Status sync_folders_above(const FileDescriptor& folder,
+                          const std::string& path);
 
 Status write_all(const FileDescriptor& file, const std::string& path,
                  std::span<const std::span<const std::byte>> parts);

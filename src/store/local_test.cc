@@ -508,5 +508,57 @@ TEST(LocalPrivate, IsKeptByEveryWriterIntoAPrivateFolder) {
   expect_private(run);
 }
 
+std::shared_ptr<Storage> synced_storage(const std::string& run) {
+  return *open_storage(run, FileAccess::by_umask, MissingFolder::create,
+                       FileSync::each_call);
+}
+
+TEST(LocalSynced, WritesBelowAFolderThatOnlyItsOwnerMayList) {
+  const TemporaryFolder folder;
+  const std::string above = folder.path("home"), run = above + "/run";
+  fs::create_directories(run);
+  fs::permissions(run, fs::perms(0777));
+  fs::permissions(above, fs::perms(0711));
+  fs::permissions(folder.path(), fs::perms(0755));
+  const AsNobody nobody;  // permissions do not bind root
+  const Status put = put_object(*synced_storage(run), "index/0/a.json", "text");
+  EXPECT_TRUE(put) << put.error().message;
+}
+
+TEST(LocalSynced, FailsInAFolderThatItMayNotList) {
+  const TemporaryFolder folder;
+  const std::string run = folder.path("run");
+  fs::create_directories(run);
+  fs::permissions(run, fs::perms(0333));
+  fs::permissions(folder.path(), fs::perms(0755));
+  {
+    const AsNobody nobody;
+    const Status put = put_object(*synced_storage(run), "a.json", "text");
+    ASSERT_FALSE(put);
+    EXPECT_THAT(
+        put.error().message,
+        testing::AllOf(HasSubstr("cannot sync"), HasSubstr("run/a.json"),
+                       HasSubstr("Permission denied")));
+  }
+  EXPECT_TRUE(fs::is_empty(run)) << "neither the file nor its unfinished one";
+}
+
+TEST(LocalSynced, KeepsTheNewerObjectIfTheNameThatItReplacesIsNotSynced) {
+  const TemporaryFolder folder;
+  const std::string run = folder.path("run");
+  fs::create_directories(run);
+  fs::permissions(run, fs::perms(0777));
+  fs::permissions(folder.path(), fs::perms(0755));
+  const AsNobody nobody;
+  const auto storage = synced_storage(run);
+  ASSERT_TRUE(put_object(*storage, "index/a.json", "older"));
+  fs::permissions(run + "/index", fs::perms(0333));
+  EXPECT_FALSE(put_object(*storage, "index/a.json", "newer"));
+  EXPECT_FALSE(put_object(*storage, "index/b.json", "new"));
+  EXPECT_EQ(get_object(*storage, "index/a.json")->text(), "newer");
+  EXPECT_FALSE(*storage->exists("index/b.json"));
+  fs::permissions(run + "/index", fs::perms(0777));
+}
+
 }  // namespace
 }  // namespace smdebug

@@ -102,7 +102,8 @@ Status check_writable(std::string_view location) {
 
 Result<std::shared_ptr<Storage>> open_storage(std::string_view location,
                                               FileAccess access,
-                                              MissingFolder missing) {
+                                              MissingFolder missing,
+                                              FileSync sync) {
   if (location.empty()) {
     return Error{Error::Code::invalid_argument,
                  "the location of the run is empty: give a folder"};
@@ -142,7 +143,7 @@ Result<std::shared_ptr<Storage>> open_storage(std::string_view location,
                              error.message())};
   }
   return make_local_storage(std::move(path), root.string(), system_clock(),
-                            access, missing);
+                            access, missing, sync);
 }
 
 }  // namespace smdebug

@@ -9,11 +9,13 @@ namespace smdebug {
 namespace {
 
 // Keeps its folder as long as itself.
+template <FileSync sync>
 std::shared_ptr<Storage> make_local_in_temporary_folder() {
   struct Both {
     TemporaryFolder folder;
     std::shared_ptr<Storage> storage =
-        make_local_storage("local", folder.path() + "/run");
+        make_local_storage("local", folder.path() + "/run", system_clock(),
+                           FileAccess::by_umask, MissingFolder::create, sync);
   };
   const auto both = std::make_shared<Both>();
   return {both, both->storage.get()};
@@ -22,8 +24,12 @@ std::shared_ptr<Storage> make_local_in_temporary_folder() {
 INSTANTIATE_TEST_SUITE_P(Memory, StorageSuite, testing::Values([] {
                            return make_memory_storage("memory://suite");
                          }));
-INSTANTIATE_TEST_SUITE_P(Local, StorageSuite,
-                         testing::Values(make_local_in_temporary_folder));
+INSTANTIATE_TEST_SUITE_P(
+    Local, StorageSuite,
+    testing::Values(make_local_in_temporary_folder<FileSync::never>));
+INSTANTIATE_TEST_SUITE_P(
+    Synced, StorageSuite,
+    testing::Values(make_local_in_temporary_folder<FileSync::each_call>));
 INSTANTIATE_TEST_SUITE_P(Bounded, StorageSuite, testing::Values([] {
                            return bounded_storage(
                                make_memory_storage("memory://bounded"), {});

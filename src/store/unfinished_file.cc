@@ -6,10 +6,16 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "smdebug/base/try.h"
 
 namespace smdebug {
 namespace {
+
+// A sync of this much ends long before the limit on the wait for a storage.
+constexpr std::uint64_t kMostUnsyncedBytes = std::uint64_t{64} << 20;
 
 // O_EXCL: whatever has the name already is not ours to write into.
 constexpr int kNewFile = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -42,11 +48,13 @@ FileDescriptor create_new_file(const FileDescriptor& folder,
 }
 
 UnfinishedFile::UnfinishedFile(FileDescriptor folder, std::string path,
-                               const std::string& suffix, FileAccess access)
+                               const std::string& suffix, FileAccess access,
+                               FileSync sync)
     : folder_(std::move(folder)),
       path_(std::move(path)),
       unfinished_(path_ + suffix),
-      name_start_(path_.rfind('/') + 1) {
+      name_start_(path_.rfind('/') + 1),
+      sync_(sync) {
   if (folder_.is_open()) {
     file_ = create_anew(folder_, unfinished_name(), access);
   }
@@ -54,11 +62,35 @@ UnfinishedFile::UnfinishedFile(FileDescriptor folder, std::string path,
 
 Status UnfinishedFile::append(
     std::span<const std::span<const std::byte>> parts) {
-  return write_all(file_, path_, parts);
+  SMD_CHECK_OK(write_all(file_, path_, parts));
+  if (sync_ == FileSync::never) return {};
+  for (const auto& part : parts) unsynced_bytes_ += part.size();
+  if (unsynced_bytes_ < kMostUnsyncedBytes) return {};
+  unsynced_bytes_ = 0;
+  return sync_file(file_, path_);
+}
+
+Status UnfinishedFile::finish() {
+  if (sync_ == FileSync::each_call) SMD_CHECK_OK(sync_file(file_, path_));
+  return file_.close(path_);
+}
+
+Status UnfinishedFile::keep_name(bool is_new) {
+  if (sync_ == FileSync::never) return {};
+  Status status = sync_folder(folder_, path_);
+  if (!status && is_new) unlinkat(folder_.number(), final_name(), 0);
+  return status;
+}
+
+bool UnfinishedFile::is_name_taken() const {
+  struct stat status;
+  return fstatat(folder_.number(), final_name(), &status,
+                 AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 Status UnfinishedFile::publish() {
-  Status status = file_.close(path_);
+  const bool is_new = sync_ == FileSync::each_call && !is_name_taken();
+  Status status = finish();
   if (status && renameat(folder_.number(), unfinished_name(), folder_.number(),
                          final_name()) != 0) {
     status = errno != ENOENT
@@ -68,13 +100,16 @@ Status UnfinishedFile::publish() {
                                      "removed while it was written",
                                      path_)};
   }
-  if (!status) unlinkat(folder_.number(), unfinished_name(), 0);
-  return status;
+  if (!status) {
+    unlinkat(folder_.number(), unfinished_name(), 0);
+    return status;
+  }
+  return keep_name(is_new);
 }
 
 // Unlike a rename, a link fails if the name is taken.
 Result<bool> UnfinishedFile::publish_exclusive() {
-  Status status = file_.close(path_);
+  Status status = finish();
   int reason = 0;
   if (status && linkat(folder_.number(), unfinished_name(), folder_.number(),
                        final_name(), 0) != 0) {
@@ -84,6 +119,7 @@ Result<bool> UnfinishedFile::publish_exclusive() {
   if (!status) return std::move(status).error();
   if (reason == EEXIST) return false;
   if (reason != 0) return system_error("create", path_, reason);
+  SMD_CHECK_OK(keep_name(/*is_new=*/true));
   return true;
 }
 

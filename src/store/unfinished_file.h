@@ -5,6 +5,7 @@
 // new one: a link, a pipe or another file with the temporary name is removed,
 // not opened.
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -24,7 +25,7 @@ class UnfinishedFile {
   // `path` is the final path of a file directly in `folder`; its temporary name
   // ends with `suffix`. On failure, the file is not open and `errno` is set.
   UnfinishedFile(FileDescriptor folder, std::string path,
-                 const std::string& suffix, FileAccess access);
+                 const std::string& suffix, FileAccess access, FileSync sync);
   UnfinishedFile(UnfinishedFile&&) noexcept = default;
   ~UnfinishedFile() { discard(); }
 
@@ -34,7 +35,7 @@ class UnfinishedFile {
   Status append(std::span<const std::span<const std::byte>> parts);
 
   // Gives the file its final name, in place of an older file. Fails with `io`,
-  // and discards the file then.
+  // and discards the file then, unless it has already replaced an older one.
   Status publish();
 
   // Does the same if the final name is free; returns whether it was.
@@ -49,9 +50,18 @@ class UnfinishedFile {
     return unfinished_.c_str() + name_start_;
   }
 
+  bool is_name_taken() const;
+  // Closes the file, and syncs it first if changes are to be kept.
+  Status finish();
+  // Syncs the folder if changes are to be kept. If that fails, removes a name
+  // that is new.
+  Status keep_name(bool is_new);
+
   FileDescriptor folder_;
   std::string path_, unfinished_;
   std::size_t name_start_ = 0;  // in both paths
+  FileSync sync_ = FileSync::never;
+  std::uint64_t unsynced_bytes_ = 0;
   FileDescriptor file_;
 };
 

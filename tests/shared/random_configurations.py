@@ -24,7 +24,10 @@ PATTERNS = ("relu", ".*", "weight$", "^no such", "(?i)LOSS", "[0-9]{1,2}", "(", 
 FLAGS = (True, False, 1, 0, "true", "no", "perhaps", None, [], ["true"], np.True_, np.ones(2))
 NUMBERS = (0, 1, 2, 3, 5, -1, "2", "often", 2.0, None, 10**30)
 REDUCTIONS = ("min", "max", "mean", "median", "std", "prod", "l1", "typo")
-CHOICES = ("constant", "crc32c", "forward", "optimizer", "final", "backward", "one", "all", "x", 5)
+CHOICES = (
+    *("constant", "crc32c", "process", "step", "forward", "optimizer", "final", "backward"),
+    *("one", "all", "x", 5),
+)
 
 
 def seeds(count):
@@ -135,6 +138,7 @@ class Configuration:
             "max_run_bytes": lambda: self._pick([*NUMBERS, 10**4, 2**63 - 1]),
             "keep_every": lambda: self._pick(NUMBERS),
             "private": lambda: self._pick(FLAGS),
+            "durability": lambda: self._pick(CHOICES),
             "rules": lambda: self._pick([self._some(RULES), self._pick(RULES)]),
             "on_fire": lambda: self._pick(ANSWERS),
             **{
@@ -174,7 +178,7 @@ class Configuration:
             values[name] = NUMBERS
         for mode in ("train", "eval", "global", "perhaps"):
             values[f"{mode}.save_interval"] = NUMBERS
-        for name in ("checksum", "step_on", "gradients", "include_workers"):
+        for name in ("checksum", "durability", "step_on", "gradients", "include_workers"):
             values[name] = CHOICES
         for name in ("save_all", "save_raw_tensor", "save_shape", "save_histogram", "dry_run"):
             values[name] = FLAGS

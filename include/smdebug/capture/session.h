@@ -57,7 +57,9 @@ struct SessionOptions {
   HookConfig config;
   Framework framework;  // without a name: `plain_framework()`
   ProcessFacts process;
-  std::shared_ptr<Storage> storage;  // null: opened from `config.out_dir`
+  // null: opened from `config.out_dir`, for the access and the durability that
+  // `config` has
+  std::shared_ptr<Storage> storage;
   // null: opened from `config.tensorboard_dir`, if that is given
   std::shared_ptr<Storage> tensorboard;
   // null: the adapter copies tensors from a device itself

@@ -31,6 +31,10 @@ enum class IncludeWorkers { one, all };
 // or the true checksum, which TFRecord tools verify.
 enum class Checksum { constant, crc32c };
 
+// Whether a published step survives the end of the process, or also a power
+// failure of the machine, for which the write thread waits for the disk.
+enum class Durability { process, step };
+
 struct HookConfig {
   std::string out_dir;  // a path or an address that `open_storage` takes
   // For collections without settings of their own. None: every
@@ -61,6 +65,10 @@ struct HookConfig {
   // owner only (0600, 0700), whatever the umask. Read when the session is
   // created.
   bool is_private = false;
+  // Whether the files of the run, but not those for TensorBoard, are synced.
+  // Ignored in an object store, which confirms only what is durable. Read when
+  // the session is created.
+  Durability durability = Durability::process;
   // Logs a line when the first step is saved. A launcher that has announced the
   // run itself turns it off.
   bool announces_first_step = true;

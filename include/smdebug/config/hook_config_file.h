@@ -14,8 +14,8 @@
 // as train., eval., predict. or global. for one mode; reductions,
 // save_raw_tensor, save_shape, summary; save_all, include_regex,
 // include_collections, include_workers, dry_run, export_tensorboard,
-// tensorboard_dir, max_run_bytes, keep_every, checksum, private, step_on,
-// gradients.
+// tensorboard_dir, max_run_bytes, keep_every, checksum, private, durability,
+// step_on, gradients.
 //
 // CollectionParameters: the save keys and the reduction keys, include_regex,
 // save_histogram. A collection takes each save key, mode by mode, from its own

@@ -22,11 +22,20 @@ namespace [[gnu::visibility("default")]] smdebug {
 ///
 /// `keep_removed` never creates the folder at `location`: if it is removed
 /// before the first file is written, writing fails, as it does later.
+///
+/// `each_call` makes a folder keep every change when the machine loses power:
+/// content is synced before a file gets its name, and the folders that name it
+/// before the call returns. A sync that fails is a failure of the call; an
+/// object that was to replace an older one may have done so then. Logs
+/// (`create_log`) are not synced. Without effect on other storages: an object
+/// that a server has confirmed is durable.
 enum class FileAccess { by_umask, owner_only };
 enum class MissingFolder { create, keep_removed };
+enum class FileSync { never, each_call };
 Result<std::shared_ptr<Storage>> open_storage(
     std::string_view location, FileAccess access = FileAccess::by_umask,
-    MissingFolder missing = MissingFolder::create);
+    MissingFolder missing = MissingFolder::create,
+    FileSync sync = FileSync::never);
 
 /// Returns whether files can be created at `location`, whose folder need not
 /// exist yet. Fails with `io`, naming the part of the path that is no folder
