@@ -98,6 +98,49 @@ def test_a_value_is_one_request(stored):
     assert len(reads_of(made, "events")) == 1 and not listings(made) and len(made) == 1
 
 
+def test_values_of_many_steps_are_a_request_for_each_object(stored):
+    store, requests, _ = stored
+    trial = create_trial(store.uri("run"))
+    tensor = trial.tensor("gradient/a")
+    requests()
+    for step, value in enumerate(tensor.values()):
+        np.testing.assert_array_equal(value, vector_of(step))
+    made = requests()
+    assert len(reads_of(made, "events")) == len(made) == STEPS
+
+
+def test_another_look_at_a_run_that_grows_is_a_listing_for_each_folder(stored):
+    store, requests, _ = stored
+    for key in store.objects("run"):
+        if key != "training_job_end.ts":
+            source = {"Bucket": store.bucket, "Key": f"run/{key}"}
+            store.client.copy_object(Bucket=store.bucket, Key=f"growing/{key}", CopySource=source)
+    trial = create_trial(store.uri("growing"))
+    trial.steps()
+    requests()
+    assert len(trial.steps()) == STEPS
+    made = requests()
+    collections, index = sorted(listings(made))
+    assert "prefix=growing%2Fcollections%2F" in collections
+    assert "prefix=growing%2Findex%2F&start-after=growing%2Findex%2F" in index
+    # The other two find out whether the run has ended or begun again.
+    assert len(made) == 4 and "HEAD" in made[0] and "run.json" in made[1]
+
+
+def test_a_query_reads_the_statistics_files(stored):
+    store, requests, _ = stored
+    requests()
+    query = "select count(*), max(l2) from statistics"
+    command = [SMDEBUG, "sql", query, store.uri("run"), "--csv"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    largest = np.linalg.norm(vector_of(STEPS - 1))
+    assert done.stdout.splitlines()[1] == f"{STEPS},{largest:g}"
+    made = requests()
+    assert len(reads_of(made, "statistics")) == 2
+    # Two pages of `index/` and one of `statistics/`, after the search for runs.
+    assert len(listings(made)) == len(made) - 2 <= 5
+
+
 def test_pack_makes_the_next_start_quick(stored):
     store, requests, folder = stored
     for key in store.objects("run"):
