@@ -7,18 +7,26 @@
 // takes over the signals of its terminal while the training runs, then restores
 // them.
 
+#include <cstddef>
 #include <functional>
 #include <iosfwd>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "smdebug/base/clock.h"
 #include "smdebug/base/result.h"
 #include "smdebug/rules/rule.h"
 
 namespace [[gnu::visibility("default")]] smdebug {
+
+// A run that another process judged with `judge_for_ray`.
+struct RemoteResult {
+  std::string record;    // what `judge_for_ray` returned
+  std::string messages;  // what it printed to standard error
+};
 
 // Additions of the surrounding program to the command line.
 struct CliHooks {
@@ -30,6 +38,18 @@ struct CliHooks {
       const std::string& spec, const std::map<std::string, std::string>& given,
       const std::string& run)>
       load_python_rule;
+
+  /// Judges runs on the Ray cluster at `address`, for `smdebug check --ray`:
+  /// passes each of `commands` to `judge_for_ray` in a process of the cluster,
+  /// and calls `on_judged` with its index when its result arrives, on the
+  /// thread of the call. A process that dies for good is the error of its run.
+  /// Fails if the cluster cannot be used. Empty: --ray is refused with a
+  /// message that explains where it works.
+  std::function<Status(
+      const std::string& address,
+      std::span<const std::vector<std::string>> commands,
+      const std::function<void(std::size_t, Result<RemoteResult>)>& on_judged)>
+      judge_on_ray;
 
   std::ostream* out = nullptr;   // null: standard output
   std::ostream* err = nullptr;   // null: standard error
@@ -44,5 +64,12 @@ struct CliHooks {
 /// fired. If the training fails under `run`, returns the exit code of the
 /// training.
 int smdebug_main(std::span<const std::string> args, const CliHooks& hooks = {});
+
+/// Judges the one run of `args`, a command line of `smdebug check` from
+/// `CliHooks::judge_on_ray`, as `smdebug_main` would. Returns the result in
+/// bytes for the process that made the command, and prints messages. An error
+/// is a part of the result.
+std::string judge_for_ray(std::span<const std::string> args,
+                          const CliHooks& hooks = {});
 
 }  // namespace smdebug
