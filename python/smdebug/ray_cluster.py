@@ -15,7 +15,7 @@ from typing import Any
 
 from smdebug.exceptions import SMDebugRuntimeError
 
-# What a task returns: the result in bytes or None, and what was printed or why there is none.
+# Of a task: the result in bytes and the printed text, or None and the reason.
 Returned = tuple[bytes | None, str]
 
 # How often Ray judges a run again whose process was killed.
@@ -45,7 +45,7 @@ def judge_on_ray(
         try:
             _judge(ray, commands, on_judged)
         except ray.exceptions.RayError as error:
-            text = f"the Ray cluster at '{address}' failed: {_last_line(error)}"
+            text = f"the Ray cluster at '{address}' failed: {_one_line(error)}"
             raise SMDebugRuntimeError(text) from error
 
 
@@ -90,7 +90,7 @@ def _connect(ray: ModuleType, address: str) -> None:
             ray.init(address=address, **options)
     except Exception as error:
         raise SMDebugRuntimeError(
-            f"cannot use the Ray cluster at '{address}': {_last_line(error)}; {_REMEDY}. A cluster "
+            f"cannot use the Ray cluster at '{address}': {_one_line(error)}; {_REMEDY}. A cluster "
             "that asks for a token needs RAY_AUTH_MODE=token in the environment of this command"
         ) from error
 
@@ -137,7 +137,7 @@ def _judge(
 
 
 def _task() -> Callable[[list[str], str, dict[str, str]], Returned]:
-    # Ray sends an inner function itself, not its name: it can say what its worker lacks.
+    # Ray sends an inner function itself, not its name, so it also runs on workers without smdebug.
     def judge(command: list[str], folder: str, variables: dict[str, str]) -> Returned:
         import os
 
@@ -155,21 +155,23 @@ def _task() -> Callable[[list[str], str, dict[str, str]], Returned]:
 
 
 def _returned(ray: ModuleType, result: Any) -> Returned:
-    """What a task returned, or why it did not."""
+    """The result of a task, or None and the reason why there is none."""
     try:
         return ray.get(result)
     except ray.exceptions.OutOfMemoryError as error:
-        return None, f"the Ray cluster has too little memory to judge it: {_last_line(error)}"
+        return None, f"the Ray cluster has too little memory to judge it: {_one_line(error)}"
     except ray.exceptions.WorkerCrashedError:
         return None, (
             f"the process that judged it was killed in each of {_RETRIES + 1} attempts; judge it "
             "without --ray, or see the logs of the Ray cluster"
         )
     except ray.exceptions.RayError as error:
-        return None, f"the Ray cluster could not judge it: {_last_line(error)}"
+        return None, f"the Ray cluster could not judge it: {_one_line(error)}"
 
 
-def _last_line(error: BaseException) -> str:
-    """The message of an exception without traceback and colors, on one line."""
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines()
-    return lines[-1].strip().rstrip(".") if lines else type(error).__name__
+def _one_line(error: BaseException) -> str:
+    """The message of an exception of Ray without colors, on one line. Of a task that raised, only
+    the exception: the message has a traceback before it."""
+    error = getattr(error, "cause", None) or error
+    text = " ".join(re.sub(r"\x1b\[[0-9;]*m", "", str(error)).split()).rstrip(".")
+    return text or type(error).__name__

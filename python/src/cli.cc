@@ -47,7 +47,7 @@ Result<std::unique_ptr<Rule>> load_rule(
   }
 }
 
-// What Python returned of a run: the result or None, and a text.
+// Converts the result of a run, or None, and its text.
 Result<RemoteResult> remote_result(const std::optional<nb::bytes>& record,
                                    std::string text) {
   if (!record) return Error{Error::Code::unavailable, std::move(text)};

@@ -204,6 +204,7 @@ def test_a_run_whose_process_is_killed_is_judged_again(cluster, runs, rules, tmp
 def test_ctrl_c_ends_the_command_and_its_tasks(cluster, runs, rules, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
+    begun = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     words = ["check", "healthy", "--rule", f"{rules}:Waits", "--set", f"pipe={pipe}"]
     with subprocess.Popen(
         [sys.executable, "-m", "smdebug", *words, "--ray", cluster],
@@ -213,7 +214,8 @@ def test_ctrl_c_ends_the_command_and_its_tasks(cluster, runs, rules, tmp_path):
         stderr=subprocess.STDOUT,
         text=True,
     ) as command:
-        worker = int(pipe.read_text())  # waits for the rule
+        assert select.select([begun], [], [], 60)[0], "the rule does not run"
+        worker = int(os.read(begun, 100))
         ended = os.pidfd_open(worker)
         command.send_signal(signal.SIGINT)
         said, _ = command.communicate(timeout=60)
@@ -221,6 +223,7 @@ def test_ctrl_c_ends_the_command_and_its_tasks(cluster, runs, rules, tmp_path):
     assert said == ""
     assert select.select([ended], [], [], 60)[0], "the task still runs"
     os.close(ended)
+    os.close(begun)
 
 
 def test_the_runs_of_a_prefix_are_judged(cluster, runs, monkeypatch):
