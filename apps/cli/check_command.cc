@@ -6,14 +6,21 @@
 #include <memory>
 #include <mutex>
 #include <sstream>
+#include <utility>
 
+#include <fmt/format.h>
+
+#include "smdebug/base/escape.h"
 #include "smdebug/base/parallel.h"
 #include "smdebug/base/try.h"
+#include "smdebug/monitor/result_record.h"
 #include "smdebug/monitor/run_monitor.h"
+#include "smdebug/report/verdict_groups.h"
 #include "smdebug/rules/builtin_rules.h"
 
 #include "commands.h"
 #include "judging.h"
+#include "run_patterns.h"
 
 namespace smdebug {
 namespace {
@@ -36,8 +43,8 @@ class SharedProgress {
   Progress progress_;
 };
 
-// One run of the command line. One thread judges it; its messages are kept
-// until those of earlier runs are printed.
+// One run of the command line. One thread judges it, or another process; its
+// messages are kept until those of earlier runs are printed.
 class CheckedRun {
  public:
   CheckedRun(const CheckCommand& command, std::string location,
@@ -64,10 +71,40 @@ class CheckedRun {
     }
   }
 
+  void fail(Error error) { result_.error = std::move(error); }
+
+  // Takes what another process returned instead of `judge`.
+  void accept(Result<RemoteResult> remote) {
+    auto read = read_remote(std::move(remote));
+    if (read) {
+      result_ = *std::move(read);
+    } else {
+      result_.error =
+          std::move(read).error().within("run '" + result_.location + "'");
+    }
+  }
+
+  // The command line of `judge_for_ray` that judges the run like `judge`.
+  std::vector<std::string> arguments() const {
+    std::vector<std::string> words = {"check", result_.location};
+    for (const RuleRequest& request : command_.rules) {
+      words.push_back("--rule=" + request.rule);
+      for (const auto& [name, value] : request.given)
+        words.push_back("--set=" + name + "=" + value);
+    }
+    return words;
+  }
+
   const MonitorResult& result() const { return result_; }
   std::string messages() const { return messages_.str(); }
 
  private:
+  Result<MonitorResult> read_remote(Result<RemoteResult> remote) {
+    SMD_TRY(const RemoteResult returned, std::move(remote));
+    messages_ << returned.messages;
+    return parse_result_record(returned.record);
+  }
+
   Result<MonitorResult> try_judge(SharedProgress& progress) {
     RunMonitorOptions options = monitor_options(console_);
     options.actions = command_.actions;
@@ -111,6 +148,60 @@ void judge_all(const CheckedRuns& runs, const Console& console, Detail detail) {
   progress.clear();
 }
 
+// A line per run as its result arrives.
+void print_progress(const MonitorResult& result, std::size_t judged,
+                    std::size_t runs, bool are_default_rules,
+                    const Console& console) {
+  console.err << "smdebug: "
+              << printable(fmt::format(
+                     "{} of {} runs: {}: {}", judged, runs, result.location,
+                     result.error
+                         ? "cannot be judged"
+                         : outcome_text(result.verdicts, are_default_rules)))
+              << std::endl;
+}
+
+// Judges the runs in other processes. Fails if none could be judged there.
+Status judge_on_ray(const CheckedRuns& runs, const CheckCommand& command,
+                    const Console& console) {
+  std::vector<std::vector<std::string>> commands;
+  for (const auto& one : runs) commands.push_back(one->arguments());
+  std::vector<bool> is_judged(runs.size(), false);
+  std::size_t judged = 0;
+  Status ended = console.hooks.judge_on_ray(
+      command.ray, commands,
+      [&](std::size_t index, Result<RemoteResult> remote) {
+        runs[index]->accept(std::move(remote));
+        is_judged[index] = true;
+        ++judged;
+        if (command.detail == Detail::quiet) return;
+        print_progress(runs[index]->result(), judged, runs.size(),
+                       command.rules.empty(), console);
+      });
+  if (!ended && judged == 0) return ended;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (is_judged[i]) continue;
+    runs[i]->accept(ended ? Error{Error::Code::internal, "was not judged"}
+                          : ended.error());
+  }
+  return {};
+}
+
+// Whether runs can be judged by other processes as the user asks.
+Status check_ray(const CheckCommand& command, const Console& console) {
+  if (command.ray.empty()) return {};
+  if (!console.hooks.judge_on_ray) {
+    return Error{Error::Code::invalid_argument,
+                 "--ray needs Python, which this program does not support; use "
+                 "the 'smdebug' command of the Python package, or omit --ray"};
+  }
+  if (command.actions.empty()) return {};
+  return Error{Error::Code::invalid_argument,
+               "--action does not work with --ray, because the processes that "
+               "judge may run on machines where actions such as 'stop' and "
+               "'command' find nothing; omit one of them"};
+}
+
 // Whether the user forgot '--rule' before it.
 bool is_name_of_rule(const std::string& location) {
   std::error_code ignored;
@@ -118,26 +209,54 @@ bool is_name_of_rule(const std::string& location) {
          !std::filesystem::exists(location, ignored);
 }
 
-}  // namespace
-
-int run(const CheckCommand& command, const Console& console) {
-  if (const Status known = check_actions(command.actions); !known) {
-    return console.fail(known.error());
-  }
+// Makes the runs of the command and their rules. Fails as `make_rules` and
+// `expand_patterns`.
+Result<CheckedRuns> make_runs(const CheckCommand& command,
+                              const Console& console) {
+  SMD_TRY(const FoundRuns found, expand_patterns(command.runs));
+  for (const std::string& reason : found.skipped)
+    console.err << "smdebug: " << printable(reason) << std::endl;
   CheckedRuns runs;
-  for (const std::string& location : command.runs) {
+  for (const std::string& location : found.runs) {
     if (is_name_of_rule(location)) {
-      return console.fail({Error::Code::invalid_argument,
-                           "no run at '" + location +
-                               "', which is the name of a rule: put --rule "
-                               "before it"});
+      return Error{Error::Code::invalid_argument,
+                   "no run at '" + location +
+                       "', which is the name of a rule: put --rule before it"};
     }
     runs.push_back(std::make_unique<CheckedRun>(command, location, console));
-    if (const Status made = runs.back()->make(); !made) {
-      return console.fail(made.error());
-    }
+    SMD_CHECK_OK(runs.back()->make());
   }
-  judge_all(runs, console, command.detail);
+  return runs;
+}
+
+}  // namespace
+
+std::string judge_one(const CheckCommand& command, const Console& console) {
+  CheckedRun run(command, command.runs.front(), console);
+  SharedProgress silent(console, Detail::quiet);
+  if (const Status made = run.make(); made) {
+    run.judge(silent);
+  } else {
+    run.fail(made.error());
+  }
+  console.err << run.messages() << std::flush;
+  return result_record(run.result());
+}
+
+int run(const CheckCommand& command, const Console& console) {
+  if (const Status known = check_actions(command.actions); !known)
+    return console.fail(known.error());
+  if (const Status usable = check_ray(command, console); !usable)
+    return console.fail(usable.error());
+  const auto made = make_runs(command, console);
+  if (!made) return console.fail(made.error());
+  const CheckedRuns& runs = *made;
+  if (command.ray.empty()) {
+    judge_all(runs, console, command.detail);
+  } else if (const Status judged = judge_on_ray(runs, command, console);
+             !judged) {
+    return console.fail(judged.error());
+  }
   std::vector<MonitorResult> results;
   int code = kExitNothingFound;
   for (const auto& one : runs) {

@@ -329,9 +329,20 @@ void Grammar::add_check() {
   CLI::App& command =
       *app.add_subcommand("check", "Evaluate rules on recorded runs");
   command.footer(kJudgingExitCodes);
-  command.add_option("RUN", check.runs, "The runs")->required();
+  command
+      .add_option("RUN", check.runs,
+                  "The runs; 'FOLDER/*', in quotes, stands for those below a "
+                  "folder or a prefix")
+      ->required();
   add_rules(command, check.rules);
   add_actions(command, check.actions);
+  command
+      .add_option("--ray", check.ray,
+                  "Judge the runs on a Ray cluster: its address, such as "
+                  "head:6379 or ray://head:10001, or 'local' for the "
+                  "processors of this machine")
+      ->type_name("ADDRESS")
+      ->check(check_has_name, "");
   add_detail(command, check.detail);
   add_json(command, check.json);
 }

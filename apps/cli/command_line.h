@@ -40,7 +40,8 @@ struct WatchCommand {
 };
 
 struct CheckCommand {
-  std::vector<std::string> runs;
+  std::vector<std::string> runs;  // "FOLDER/*": the runs below a folder
+  std::string ray;  // the address of a Ray cluster; empty: this process judges
   std::vector<RuleRequest> rules;
   std::vector<ActionRequest> actions;
   bool json = false;

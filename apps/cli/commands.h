@@ -2,6 +2,8 @@
 
 // The sub-commands: one function each. They return the exit code.
 
+#include <string>
+
 #include "command_line.h"
 #include "console.h"
 
@@ -20,5 +22,9 @@ int run(const PackCommand& command, const Console& console);
 int run(const ExportCommand& command, const Console& console);
 int run(const SqlCommand& command, const Console& console);
 int run(const RulesCommand& command, const Console& console);
+
+// Judges the only run of `command` and returns its result as bytes; see
+// `judge_for_ray`.
+std::string judge_one(const CheckCommand& command, const Console& console);
 
 }  // namespace smdebug

@@ -2324,5 +2324,10 @@ def perform_action(action: tuple[str, str], rule: str, message: str, step: int, 
     Performs an action (kind, target) once, and returns its status and a sentence.
     """
 
-def run_command_line(arguments: Sequence[str], load_rule: Callable, write_export: Callable) -> int:
+def run_command_line(arguments: Sequence[str], load_rule: Callable, judge_on_ray: Callable, write_export: Callable) -> int:
     """Runs the command `smdebug` and returns its exit code."""
+
+def judge_for_ray(arguments: Sequence[str], load_rule: Callable) -> bytes:
+    """
+    Judges the run of a command line of `smdebug check --ray` and returns its result in bytes, for the process that made the command line.
+    """

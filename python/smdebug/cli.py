@@ -1,12 +1,12 @@
-"""The command `smdebug`: the C++ command line, which here can also load rules in Python and write
-files with libraries of Python."""
+"""The command `smdebug`: the C++ command line, which here can also load rules in Python, spread
+runs over a Ray cluster and write files with libraries of Python."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from smdebug import _core
 from smdebug.export_files import write_export
@@ -18,6 +18,16 @@ CMAKE_DIR = (
     "has them: run 'cmake --preset release', 'cmake --build build/release' and "
     "'cpack --config build/release/CPackConfig.cmake' in the sources, and install the result"
 )
+
+
+def _judge_on_ray(
+    address: str,
+    commands: Sequence[Sequence[str]],
+    on_judged: Callable[[int, bytes | None, str], None],
+) -> None:
+    from smdebug.ray_cluster import judge_on_ray  # only if asked for: it imports Ray
+
+    judge_on_ray(address, commands, on_judged)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("smdebug: error:", CMAKE_DIR, file=sys.stderr)
         return 1
     with contextlib.redirect_stdout(sys.stderr):
-        return _core.run_command_line(given, load_judge, write_export)
+        return _core.run_command_line(given, load_judge, _judge_on_ray, write_export)
 
 
 if __name__ == "__main__":

@@ -6,16 +6,12 @@ import importlib
 import zipfile
 from collections.abc import Iterator, Sequence
 
-import ml_dtypes
 import numpy as np
 
 from smdebug._core import ModeKeys
 from smdebug.exceptions import SMDebugError, SMDebugRuntimeError, SMDebugValueError
 from smdebug.log import get_logger
 from smdebug.trials import create_trial
-
-# The dtypes of numpy itself, which every reader of .npz files knows.
-_NUMPY_KINDS = "biufc"
 
 
 def write_export(
@@ -91,14 +87,10 @@ def _write_npz(out: str, values: Iterator[tuple[str, np.ndarray]]) -> None:
     without a loss."""
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, value in values:
-            if value.dtype.kind not in _NUMPY_KINDS or _is_extension(value.dtype):
+            if value.dtype.type.__module__ != "numpy":
                 value = value.astype(np.float32)
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, value, allow_pickle=False)
-
-
-def _is_extension(dtype: np.dtype) -> bool:
-    return dtype.type.__module__ == ml_dtypes.bfloat16.__module__
 
 
 def _write_safetensors(out: str, values: Iterator[tuple[str, np.ndarray]]) -> None:

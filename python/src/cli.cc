@@ -1,7 +1,11 @@
-// Binding of include/smdebug/cli: the command `smdebug`, with rules in Python.
+// Binding of include/smdebug/cli: the command `smdebug`, with rules in Python
+// and the workers of a Ray cluster.
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,12 +59,54 @@ Status write_export(const nb::callable& write, const ExportRequest& request) {
   }
 }
 
-int run_command_line(const std::vector<std::string>& arguments,
-                     const nb::callable& load, const nb::callable& write) {
+// Converts the result of a run, or None, and its text.
+Result<RemoteResult> remote_result(const std::optional<nb::bytes>& record,
+                                   std::string text) {
+  if (!record) return Error{Error::Code::unavailable, std::move(text)};
+  return RemoteResult{{record->c_str(), record->size()}, std::move(text)};
+}
+
+Status judge_on_ray(
+    const nb::callable& judge, const std::string& address,
+    std::span<const std::vector<std::string>> commands,
+    const std::function<void(std::size_t, Result<RemoteResult>)>& on_judged) {
+  const nb::gil_scoped_acquire gil;
+  try {
+    judge(
+        address,
+        std::vector<std::vector<std::string>>(commands.begin(), commands.end()),
+        nb::cpp_function([&](std::size_t index,
+                             const std::optional<nb::bytes>& record,
+                             std::string text) {
+          on_judged(index, remote_result(record, std::move(text)));
+        }));
+    return {};
+  } catch (const nb::python_error& error) {
+    const nb::object exceptions =
+        nb::module_::import_("smdebug.exceptions").attr("SMDebugError");
+    return Error{Error::Code::unavailable,
+                 error.matches(exceptions)
+                     ? nb::cast<std::string>(nb::str(error.value()))
+                     : error.what()};
+  }
+}
+
+CliHooks hooks_with_rules(const nb::callable& load) {
   CliHooks hooks;
   hooks.load_python_rule = [&load](const auto& spec, const auto& given,
                                    const auto& run) {
     return load_rule(load, spec, given, run);
+  };
+  return hooks;
+}
+
+int run_command_line(const std::vector<std::string>& arguments,
+                     const nb::callable& load, const nb::callable& judge,
+                     const nb::callable& write) {
+  CliHooks hooks = hooks_with_rules(load);
+  hooks.judge_on_ray = [&judge](const auto& address, auto commands,
+                                const auto& on_judged) {
+    return judge_on_ray(judge, address, commands, on_judged);
   };
   hooks.export_file = [&write](const ExportRequest& request) {
     return write_export(write, request);
@@ -69,12 +115,26 @@ int run_command_line(const std::vector<std::string>& arguments,
   return smdebug_main(arguments, hooks);
 }
 
+nb::bytes judge_one_run(const std::vector<std::string>& arguments,
+                        const nb::callable& load) {
+  const CliHooks hooks = hooks_with_rules(load);
+  std::string record;
+  {
+    const nb::gil_scoped_release without_gil;
+    record = judge_for_ray(arguments, hooks);
+  }
+  return nb::bytes(record.data(), record.size());
+}
+
 }  // namespace
 
 void bind_cli(nb::module_& m) {
   m.def("run_command_line", &run_command_line, "arguments"_a, "load_rule"_a,
-        "write_export"_a,
+        "judge_on_ray"_a, "write_export"_a,
         "Runs the command `smdebug` and returns its exit code.");
+  m.def("judge_for_ray", &judge_one_run, "arguments"_a, "load_rule"_a,
+        "Judges the run of a command line of `smdebug check --ray` and returns "
+        "its result in bytes, for the process that made the command line.");
 }
 
 }  // namespace smdebug

@@ -7,6 +7,7 @@
 // takes over the signals of its terminal while the training runs, then restores
 // them.
 
+#include <cstddef>
 #include <functional>
 #include <iosfwd>
 #include <map>
@@ -36,6 +37,12 @@ struct ExportRequest {
   Mode mode = Mode::global;
 };
 
+// A run that another process judged with `judge_for_ray`.
+struct RemoteResult {
+  std::string record;    // what `judge_for_ray` returned
+  std::string messages;  // what it printed to standard error
+};
+
 // Additions of the surrounding program to the command line.
 struct CliHooks {
   /// Creates the rule of `--rule file.py:Class`. `given` are its `--set`; `run`
@@ -51,6 +58,18 @@ struct CliHooks {
   /// refused with a message that explains where they work.
   std::function<Status(const ExportRequest&)> export_file;
 
+  /// Judges runs on the Ray cluster at `address`, for `smdebug check --ray`:
+  /// passes each of `commands` to `judge_for_ray` in a process of the cluster,
+  /// and calls `on_judged` with its index when its result arrives, on the
+  /// thread of the call. A process that dies for good is the error of its run.
+  /// Fails if the cluster cannot be used. Empty: --ray is refused with a
+  /// message that explains where it works.
+  std::function<Status(
+      const std::string& address,
+      std::span<const std::vector<std::string>> commands,
+      const std::function<void(std::size_t, Result<RemoteResult>)>& on_judged)>
+      judge_on_ray;
+
   std::ostream* out = nullptr;   // null: standard output
   std::ostream* err = nullptr;   // null: standard error
   bool err_is_terminal = false;  // of `err`, if that is given
@@ -64,5 +83,12 @@ struct CliHooks {
 /// fired. If the training fails under `run`, returns the exit code of the
 /// training.
 int smdebug_main(std::span<const std::string> args, const CliHooks& hooks = {});
+
+/// Judges the one run of `args`, a command line of `smdebug check` from
+/// `CliHooks::judge_on_ray`, as `smdebug_main` would. Returns the result in
+/// bytes for the process that made the command, and prints messages. An error
+/// is a part of the result.
+std::string judge_for_ray(std::span<const std::string> args,
+                          const CliHooks& hooks = {});
 
 }  // namespace smdebug
