@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pathlib
 import zipfile
 from collections.abc import Iterator, Sequence
 
@@ -58,7 +59,8 @@ def _write_parquet(source: str, out: str) -> None:
 def _values(
     run: str, tensors: Sequence[str], step: int | None, mode: ModeKeys
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """The names and values of the tensors of a step. Values that cannot be read are logged."""
+    """The names and values of the tensors of a step. Logs once how many have no value to write, and
+    why the first has none. Raises SMDebugValueError if that holds for all of them."""
     trial = create_trial(run)
     patterns = list(tensors) or None
     steps = trial.steps(mode=mode)[::-1] if step is None else [step]
@@ -70,16 +72,24 @@ def _values(
         wanted = f"the names {', '.join(tensors)}" if tensors else "any name"
         at = f"{mode.name} step {step}" if step is not None else "any step"
         raise SMDebugValueError(f"run '{run}' has no tensor with {wanted} at {at}")
+    reasons: dict[str, str] = {}
     for name in names:
         try:
             value = trial.tensor(name).value(one, mode=mode)
         except SMDebugError as error:
-            get_logger().warning("left out '%s': %s", name, error)
+            reasons[name] = str(error)
             continue
         if value.dtype.kind in "OSU":
-            get_logger().warning("left out '%s': it is text", name)
+            reasons[name] = f"tensor '{name}' is text"
             continue
         yield name, value
+    if not reasons:
+        return
+    text = f"{len(reasons)} of {len(names)} tensors of step {one} cannot be written: "
+    text += next(iter(reasons.values()))
+    if len(reasons) == len(names):
+        raise SMDebugValueError(text)
+    get_logger().warning("%s", text)
 
 
 def _write_npz(out: str, values: Iterator[tuple[str, np.ndarray]]) -> None:
@@ -99,6 +109,7 @@ def _write_safetensors(out: str, values: Iterator[tuple[str, np.ndarray]]) -> No
             "safetensors files need the package of that name: pip install safetensors; or use "
             "--format npz"
         )
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
-    save_file({name: np.ascontiguousarray(value) for name, value in values}, out)
+    data = save({name: np.ascontiguousarray(value) for name, value in values})
+    pathlib.Path(out).write_bytes(data)  # `save_file` hides it from other users

@@ -112,6 +112,29 @@ def test_a_missing_library_is_named(run, tmp_path, format, package):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("format", ["npz", "safetensors"])
+def test_tensors_without_elements_are_counted_once(tmp_path, format):
+    model = torch.nn.Linear(4, 3)
+    hook = smd.Hook(
+        tmp_path / "run",
+        save_config=smd.SaveConfig(save_interval=1),
+        reduction_config=smd.ReductionConfig(reductions=["mean"]),
+        include_collections=["weights", "biases"],
+    )
+    hook.register_module(model)
+    model(torch.randn(2, 4)).sum().backward()
+    hook.save_tensor("kept", torch.ones(3), collections_to_write="custom")
+    hook.close()
+    out = tmp_path / "out"
+    done = export(tmp_path / "run", format, "--tensor", "Linear", "--out", str(out), code=1)
+    assert "2 of 2 tensors of step 0 cannot be written: tensor 'Linear" in done.stderr
+    assert done.stderr.count("Linear") == 1
+    assert not out.exists()
+    done = export(tmp_path / "run", format, "--out", str(out))
+    assert "2 of 3 tensors of step 0 cannot be written: " in done.stderr
+    assert out.stat().st_mode == (tmp_path / "run/run.json").stat().st_mode
+
+
 def test_a_step_or_a_tensor_that_does_not_exist_is_named(run, tmp_path):
     done = export(run, "npz", "--step", "7", folder=tmp_path, code=1)
     assert f"run '{run}' has no tensor with any name at GLOBAL step 7" in done.stderr
