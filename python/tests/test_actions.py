@@ -14,7 +14,6 @@ import itertools
 import json
 import os
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -37,7 +36,7 @@ from moto.server import ThreadedMotoServer
 from torch import nn
 
 import smdebug.pytorch as smd
-from conftest import Net, read, train
+from conftest import Net, free_port, read, train
 from smdebug import _core
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugTypeError, SMDebugValueError
 from smdebug.rules import Rule
@@ -178,12 +177,6 @@ def mail_server(mailbox):
         yield f"smtp://127.0.0.1:{controller.port}"
     finally:
         controller.stop()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def test_a_webhook_gets_the_signed_verdict_once(run):

@@ -2,13 +2,13 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
 
 import pytest
 
+from conftest import free_port
 from smdebug.trials import create_trial
 
 SCRIPT = """
@@ -83,12 +83,6 @@ def train(out_dir, *, steps, value, is_killed=False):
 def values(trial):
     tensor = trial.tensor("value")
     return {step: tensor.value(step).tolist() for step in tensor.steps()}
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from conftest import read, run_script
+from conftest import free_port, read, run_script
 from smdebug import modes
 
 GATE = "import smdebug_ng.autostart\n"  # what the .pth file does
@@ -473,7 +473,7 @@ dist.destroy_process_group()
         **os.environ,
         **settings(out_dir),
         "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(20000 + os.getpid() % 20000),
+        "MASTER_PORT": str(free_port()),
         "WORLD_SIZE": "2",
     }
     ranks = [

@@ -85,14 +85,18 @@ def record(
     return out_dir
 
 
+def run_command(*words):
+    """The command line, without what it can ask of Python."""
+    return _core.run_command_line(list(words), *[lambda *_: None] * 3)
+
+
 @pytest.fixture
 def check(capfd):
     """What `smdebug check --json` says of a run by one rule."""
 
     def run(out_dir, rule, *settings):
         options = [word for setting in settings for word in ("--set", setting)]
-        command = ["check", "--json", out_dir, "--rule", rule, *options]
-        code = _core.run_command_line(command, lambda *_: None)
+        code = run_command("check", "--json", out_dir, "--rule", rule, *options)
         said = capfd.readouterr()
         assert code in (0, 3), said.err
         [judged] = json.loads(said.out)
@@ -122,11 +126,11 @@ def test_a_dead_relu_is_found_with_the_share_of_its_units(out_dir, check):
 def test_one_rule_asked_twice_is_told_apart_by_what_it_was_given(out_dir, capfd):
     record(out_dir, perceptron(fault=dead))
     asked = ["--rule", "DeadRelu", "--set", "threshold_layer=99", "--rule", "DeadRelu"]
-    assert _core.run_command_line(["check", "--json", out_dir, *asked], lambda *_: None) == 3
+    assert run_command("check", "--json", out_dir, *asked) == 3
     [judged] = json.loads(capfd.readouterr().out)
     said = [(verdict["parameters"], verdict["status"]) for verdict in judged["verdicts"]]
     assert said == [({}, "IssuesFound"), ({"threshold_layer": "99"}, "NoIssuesFound")]
-    assert _core.run_command_line(["check", out_dir, *asked], lambda *_: None) == 3
+    assert run_command("check", out_dir, *asked) == 3
     assert "DeadRelu (threshold_layer=99)  NoIssuesFound" in capfd.readouterr().out
 
 
@@ -447,10 +451,10 @@ def test_an_unknown_preset_is_refused_with_those_that_there_are():
 
 
 def test_a_rule_is_explained_with_both_its_presets(capfd):
-    assert _core.run_command_line(["rules", "VanishingGradient"], lambda *_: None) == 0
+    assert run_command("rules", "VanishingGradient") == 0
     [head] = re.findall(r"^ +parameter.*$", capfd.readouterr().out, re.MULTILINE)
     assert head.split() == ["parameter", "type", "default", "tuned"]
-    assert _core.run_command_line(["rules", "--json", "VanishingGradient"], lambda *_: None) == 0
+    assert run_command("rules", "--json", "VanishingGradient") == 0
     [rule] = json.loads(capfd.readouterr().out)
     tuned = {each["name"]: (each["default"], each["tuned"]) for each in rule["parameters"]}
     assert tuned["aggregate"] == ("any", "fraction:0.3")

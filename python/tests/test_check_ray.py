@@ -15,7 +15,7 @@ import torch
 from stores import connect, moto_server
 
 import smdebug.pytorch as smd
-from conftest import Net, train
+from conftest import Net, free_port, train
 from smdebug import ray_cluster, ray_worker
 
 ray = pytest.importorskip("ray")
@@ -34,10 +34,7 @@ RAY = {
 def cluster(tmp_path_factory):
     """The address of a cluster, in processes of its own."""
     command = [sys.executable, "-m", "ray.scripts.scripts"]
-    with socket.socket() as one, socket.socket() as other:
-        one.bind(("127.0.0.1", 0))
-        other.bind(("127.0.0.1", 0))
-        port, client_port = one.getsockname()[1], other.getsockname()[1]
+    port, client_port = free_port(), free_port()
     options = {
         "--port": port,
         "--num-cpus": WORKERS,
