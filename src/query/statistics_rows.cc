@@ -1,5 +1,6 @@
 // The rows of the table `statistics`.
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -16,68 +17,36 @@
 #include "query/table_rows.h"
 #include "read/run_collections.h"
 #include "read/statistics_scan.h"
+#include "read/statistics_table_columns.h"
 
 namespace smdebug {
 namespace {
 
-enum Column : std::size_t {
-  kRun,
-  kTensorName,
-  kCollection,
-  kGlobalStep,
-  kModeName,
-  kStepOfMode,
-  kWorkerName,
-  kDTypeName,
-  kShapeText,
-  kBytes,
-  kCount,
-  kNan,
-  kPositiveInf,
-  kNegativeInf,
-  kZeros,
-  kMin,
-  kMax,
-  kMean,
-  kStd,
-  kL1,
-  kL2,
-};
+namespace file = statistics_file;
+namespace table = statistics_table;
 
-constexpr TableColumn kTable[] = {
-    {"run", "TEXT"},
-    {"tensor", "TEXT"},
-    {"collection", "TEXT"},
-    {"step", "INTEGER"},
-    {"mode", "TEXT"},
-    {"mode_step", "INTEGER"},
-    {"worker", "TEXT"},
-    {"dtype", "TEXT"},
-    {"shape", "TEXT"},
-    {"bytes", "INTEGER"},
-    {"count", "INTEGER"},
-    {"nan", "INTEGER"},
-    {"positive_inf", "INTEGER"},
-    {"negative_inf", "INTEGER"},
-    {"zeros", "INTEGER"},
-    {"min", "REAL"},
-    {"max", "REAL"},
-    {"mean", "REAL"},
-    {"std", "REAL"},
-    {"l1", "REAL"},
-    {"l2", "REAL"},
-};
+// The run comes before the columns of `statistics_table`.
+constexpr std::size_t kOwnColumns = kRunColumn + 1;
+
+constexpr std::size_t number_of(table::Column column) {
+  return kOwnColumns + column;
+}
+
+constexpr auto kTable = [] {
+  std::array<TableColumn, kOwnColumns + table::kColumns> columns = {};
+  columns[kRunColumn] = {"run", "TEXT"};
+  for (std::size_t i = 0; i < table::kColumns; ++i) {
+    const auto& [name, type] = table::kNames[i];
+    columns[kOwnColumns + i] = {name, type == ArrowType::text      ? "TEXT"
+                                      : type == ArrowType::float64 ? "REAL"
+                                                                   : "INTEGER"};
+  }
+  return columns;
+}();
 
 // In the order of kCountColumns and kMomentColumns.
-enum Count : std::size_t { kAll, kNans, kInfs, kNegativeInfs, kZeroes };
-enum Moment : std::size_t {
-  kLeast,
-  kMost,
-  kAverage,
-  kM2,
-  kSumAbs,
-  kSumSquares,
-};
+enum class Count { all, nan, positive_inf, negative_inf, zeros };
+enum class Moment { min, max, mean, m2, sum_abs, sum_squares };
 
 // Runs whose files are requested at once: a store takes longer than the work.
 constexpr std::size_t kRunsAtOnce = 64;
@@ -120,24 +89,23 @@ class PartRows {
  public:
   PartRows(const StartedRun& run, const RowFilter& filter)
       : run_(run), part_(*run.part), filter_(filter) {
-    using namespace statistics_file;
-    admit_texts(kTensor, kTensorName);
-    admit_texts(kMode, kModeName);
-    admit_texts(kWorker, kWorkerName);
-    admit_texts(kShape, kShapeText);
-    admit_texts(kDType, kDTypeName);
-    for (const std::string_view text : column(kDType).dictionary()) {
+    admit_texts(file::kTensor, table::kTensor);
+    admit_texts(file::kMode, table::kMode);
+    admit_texts(file::kWorker, table::kWorker);
+    admit_texts(file::kShape, table::kShape);
+    admit_texts(file::kDType, table::kDType);
+    for (const std::string_view text : column(file::kDType).dictionary()) {
       const DType dtype = *find_dtype(text);
       dtype_bytes_.push_back(is_string(dtype) ? 0 : dtype_bytes(dtype));
     }
-    for (const std::string_view tensor : column(kTensor).dictionary()) {
+    for (const std::string_view tensor : column(file::kTensor).dictionary()) {
       const auto found = run.collections.find(tensor);
       collections_.push_back(found == run.collections.end()
                                  ? std::string_view()
                                  : std::string_view(found->second));
     }
     for (const std::size_t number : filter.number_columns()) {
-      if (number == kGlobalStep) continue;  // checked for each step
+      if (number == number_of(table::kStep)) continue;  // checked for each step
       numbers_.push_back(number);
     }
   }
@@ -153,8 +121,9 @@ class PartRows {
         if (step_ == part_.steps.size()) return false;
         row_ = part_.steps[step_].first;
         end_ = part_.steps[step_].end;
-      } while (!filter_.admits(
-          kGlobalStep, static_cast<double>(part_.steps[step_++].name.step)));
+      } while (
+          !filter_.admits(number_of(table::kStep),
+                          static_cast<double>(part_.steps[step_++].name.step)));
     }
   }
 
@@ -171,18 +140,18 @@ class PartRows {
   }
 
   // Texts are compared once for each of the dictionary.
-  void admit_texts(statistics_file::Column number, Column its) {
+  void admit_texts(file::Column number, table::Column its) {
     std::vector<bool> codes;
     bool has_all = true;
     for (const std::string_view text : column(number).dictionary()) {
-      codes.push_back(filter_.admits(its, text));
+      codes.push_back(filter_.admits(number_of(its), text));
       has_all = has_all && codes.back();
     }
     if (!has_all) texts_.push_back({column(number), std::move(codes)});
   }
 
   bool admits(std::size_t row) const {
-    const ArrowColumnView& dtype = column(statistics_file::kDType);
+    const ArrowColumnView& dtype = column(file::kDType);
     if (dtype.is_null(row) || dtype_bytes_[dtype.code(row)] == 0) return false;
     for (const auto& [column, codes] : texts_) {
       if (column.is_null(row) || !codes[column.code(row)]) return false;
@@ -202,77 +171,82 @@ class PartRows {
 
   std::int64_t count(std::size_t row, Count which) const {
     return static_cast<std::int64_t>(
-        column(statistics_file::kFirstCount + which).value<std::uint64_t>(row));
+        column(file::kFirstCount + static_cast<std::size_t>(which))
+            .value<std::uint64_t>(row));
   }
   double moment(std::size_t row, Moment which) const {
-    return column(statistics_file::kFirstMoment + which).value<double>(row);
+    return column(file::kFirstMoment + static_cast<std::size_t>(which))
+        .value<double>(row);
   }
   std::int64_t finite(std::size_t row) const {
-    return count(row, kAll) - count(row, kNans) - count(row, kInfs) -
-           count(row, kNegativeInfs);
+    return count(row, Count::all) - count(row, Count::nan) -
+           count(row, Count::positive_inf) - count(row, Count::negative_inf);
   }
   // Without a finite element there is none.
   Cell moment_of_finite(std::size_t row, Moment which) const {
     if (finite(row) == 0) return {};
     return moment(row, which);
   }
-  Cell text(std::size_t row, statistics_file::Column number) const {
+  Cell text(std::size_t row, file::Column number) const {
     if (column(number).is_null(row)) return {};
     return column(number).text(row);
   }
-  std::int64_t integer(std::size_t row, statistics_file::Column number) const {
+  std::int64_t integer(std::size_t row, file::Column number) const {
     return column(number).value<std::int64_t>(row);
   }
 
   Cell cell_at(std::size_t row, std::size_t number) const {
-    using namespace statistics_file;
-    switch (static_cast<smdebug::Column>(number)) {
-      case kRun:
-        return std::string_view(run_.location);
-      case kTensorName:
-        return text(row, kTensor);
-      case kCollection: {
-        const std::string_view name = collections_[column(kTensor).code(row)];
+    if (number == kRunColumn) return std::string_view(run_.location);
+    switch (static_cast<table::Column>(number - kOwnColumns)) {
+      case table::kTensor:
+        return text(row, file::kTensor);
+      case table::kCollection: {
+        const std::string_view name =
+            collections_[column(file::kTensor).code(row)];
         return name.empty() ? Cell() : Cell(name);
       }
-      case kGlobalStep:
-        return integer(row, kStep);
-      case kModeName:
-        return text(row, kMode);
-      case kStepOfMode:
-        return integer(row, kModeStep);
-      case kWorkerName:
-        return text(row, kWorker);
-      case kDTypeName:
-        return text(row, kDType);
-      case kShapeText:
-        return text(row, kShape);
-      case kBytes:
-        return count(row, kAll) * static_cast<std::int64_t>(
-                                      dtype_bytes_[column(kDType).code(row)]);
-      case kCount:
-        return count(row, kAll);
-      case kNan:
-        return count(row, kNans);
-      case kPositiveInf:
-        return count(row, kInfs);
-      case kNegativeInf:
-        return count(row, kNegativeInfs);
-      case kZeros:
-        return count(row, kZeroes);
-      case kMin:
-        return moment_of_finite(row, kLeast);
-      case kMax:
-        return moment_of_finite(row, kMost);
-      case kMean:
-        return moment_of_finite(row, kAverage);
-      case kStd:
+      case table::kStep:
+        return integer(row, file::kStep);
+      case table::kMode:
+        return text(row, file::kMode);
+      case table::kModeStep:
+        return integer(row, file::kModeStep);
+      case table::kWorker:
+        return text(row, file::kWorker);
+      case table::kDType:
+        return text(row, file::kDType);
+      case table::kShape:
+        return text(row, file::kShape);
+      case table::kBytes:
+        return count(row, Count::all) *
+               static_cast<std::int64_t>(
+                   dtype_bytes_[column(file::kDType).code(row)]);
+      case table::kCount:
+        return count(row, Count::all);
+      case table::kNan:
+        return count(row, Count::nan);
+      case table::kPositiveInf:
+        return count(row, Count::positive_inf);
+      case table::kNegativeInf:
+        return count(row, Count::negative_inf);
+      case table::kZeros:
+        return count(row, Count::zeros);
+      case table::kMin:
+        return moment_of_finite(row, Moment::min);
+      case table::kMax:
+        return moment_of_finite(row, Moment::max);
+      case table::kMean:
+        return moment_of_finite(row, Moment::mean);
+      case table::kStd:
         if (finite(row) == 0) return {};
-        return std::sqrt(moment(row, kM2) / static_cast<double>(finite(row)));
-      case kL1:
-        return moment(row, kSumAbs);
-      case kL2:
-        return std::sqrt(moment(row, kSumSquares));
+        return std::sqrt(moment(row, Moment::m2) /
+                         static_cast<double>(finite(row)));
+      case table::kL1:
+        return moment(row, Moment::sum_abs);
+      case table::kL2:
+        return std::sqrt(moment(row, Moment::sum_squares));
+      case table::kColumns:
+        break;
     }
     return {};
   }
@@ -293,9 +267,9 @@ class StatisticsRows : public TableRows {
   StatisticsRows(QueriedRuns& runs, RowFilter filter, ColumnSet used)
       : runs_(runs),
         filter_(std::move(filter)),
-        needs_collections_(used.has(kCollection)) {
+        needs_collections_(used.has(number_of(table::kCollection))) {
     for (const std::string& location : runs.locations) {
-      if (filter_.admits(kRun, location)) wanted_.push_back(location);
+      if (filter_.admits(kRunColumn, location)) wanted_.push_back(location);
     }
   }
 

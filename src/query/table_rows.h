@@ -18,12 +18,12 @@
 namespace smdebug {
 
 struct TableColumn {
-  const char* name;
-  const char* sql_type;  // "TEXT", "INTEGER", "REAL"
+  std::string_view name;
+  std::string_view sql_type;  // "TEXT", "INTEGER", "REAL"
 };
 
 // The first column of each table: the location of the run.
-inline constexpr int kRunColumn = 0;
+inline constexpr std::size_t kRunColumn = 0;
 
 // Text is valid until the next row.
 using Cell =

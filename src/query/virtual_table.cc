@@ -41,7 +41,7 @@ int connect(sqlite3* database, void* data, int, const char* const*,
   std::string declaration = "CREATE TABLE t(";
   for (const auto& [name, type] : module.table.columns) {
     declaration += (declaration.ends_with('(') ? "\"" : ", \"") +
-                   std::string(name) + "\" " + type;
+                   std::string(name) + "\" " + std::string(type);
   }
   const int code = sqlite3_declare_vtab(database, (declaration + ")").c_str());
   if (code == SQLITE_OK) *made = std::make_unique<Connected>(module).release();
@@ -92,7 +92,7 @@ int choose_conditions(sqlite3_vtab*, sqlite3_index_info* info) {
   }
   // Runs are read in the order of their names.
   info->orderByConsumed = info->nOrderBy == 1 &&
-                          info->aOrderBy[0].iColumn == kRunColumn &&
+                          info->aOrderBy[0].iColumn == int{kRunColumn} &&
                           info->aOrderBy[0].desc == 0;
   info->idxNum = static_cast<int>(info->colUsed & 0x7fffffff);
   info->idxStr = sqlite3_mprintf("%s", chosen.c_str());

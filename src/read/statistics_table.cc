@@ -15,6 +15,7 @@
 #include "format/arrow_file.h"
 #include "format/arrow_stream.h"
 #include "read/run_collections.h"
+#include "read/statistics_table_columns.h"
 #include "read/tensor_numbers.h"
 
 namespace smdebug {
@@ -45,28 +46,7 @@ class StatisticsRows {
   std::vector<ArrowColumn> take() { return std::move(columns_); }
 
  private:
-  enum Column : std::size_t {
-    kTensor,
-    kCollection,
-    kStep,
-    kMode,
-    kModeStep,
-    kWorker,
-    kDType,
-    kShape,
-    kBytes,
-    kCount,
-    kNan,
-    kPositiveInf,
-    kNegativeInf,
-    kZeros,
-    kMin,
-    kMax,
-    kMean,
-    kStd,
-    kL1,
-    kL2,
-  };
+  using enum statistics_table::Column;
 
   // Skips what has no numbers. Fails with `interrupted` only.
   Status add_row(Tensor& tensor, const StepId& step,
@@ -112,7 +92,7 @@ class StatisticsRows {
     columns_[kNegativeInf].add(s.negative_inf);
     columns_[kZeros].add(s.zeros);
     const auto finite = static_cast<double>(s.finite());
-    const std::pair<Column, double> of_finite[] = {
+    const std::pair<statistics_table::Column, double> of_finite[] = {
         {kMin, s.min},
         {kMax, s.max},
         {kMean, s.mean},
@@ -129,21 +109,9 @@ class StatisticsRows {
   }
 
   static std::vector<ArrowColumn> empty_columns() {
-    using enum ArrowType;
     std::vector<ArrowColumn> columns;
-    for (const auto& [name, type] :
-         std::initializer_list<std::pair<const char*, ArrowType>>{
-             {"tensor", text},         {"collection", text},
-             {"step", int64},          {"mode", text},
-             {"mode_step", int64},     {"worker", text},
-             {"dtype", text},          {"shape", text},
-             {"bytes", uint64},        {"count", uint64},
-             {"nan", uint64},          {"positive_inf", uint64},
-             {"negative_inf", uint64}, {"zeros", uint64},
-             {"min", float64},         {"max", float64},
-             {"mean", float64},        {"std", float64},
-             {"l1", float64},          {"l2", float64}}) {
-      columns.emplace_back(name, type);
+    for (const auto& [name, type] : statistics_table::kNames) {
+      columns.emplace_back(std::string(name), type);
     }
     return columns;
   }
