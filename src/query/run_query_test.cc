@@ -10,6 +10,7 @@
 #include "smdebug/store/open_storage.h"
 
 #include "format/series_file.h"
+#include "format/statistics_file_columns.h"
 #include "index/written_run_testing.h"
 
 namespace smdebug {
@@ -266,6 +267,53 @@ TEST_F(RunQueryTest, LeavesOutARunThatCannotBeReadAndReportsItOnce) {
   EXPECT_THAT(answer.rows, SizeIs(2));
   ASSERT_THAT(summary->problems, SizeIs(1));
   EXPECT_EQ(summary->problems[0].run, runs_[2]);
+}
+
+// No writer makes such rows: one names no tensor, the other no mode.
+TEST_F(RunQueryTest, SurvivesAStatisticsFileWithStrangeRows) {
+  using namespace statistics_file;
+  const auto storage = *open_storage(runs_[0]);
+  const std::uint64_t index_bytes =
+      get_object(*storage, index_file_key(4, "worker_0"))->size();
+  std::vector<ArrowColumn> columns;
+  for (const auto& [name, type] : kNames) {
+    columns.emplace_back(std::string(name), type);
+  }
+  for (const CountColumn& column : kCountColumns) {
+    columns.emplace_back(std::string(column.name), ArrowType::uint64);
+  }
+  for (const MomentColumn& column : kMomentColumns) {
+    columns.emplace_back(std::string(column.name), ArrowType::float64);
+  }
+  for (int row = 0; row < 2; ++row) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (i == kStep) {
+        columns[i].add(std::int64_t{4});
+      } else if (i == kWorker) {
+        columns[i].add_text("worker_0");
+      } else if (i == kIndexBytes) {
+        columns[i].add(index_bytes);
+      } else if (i == kMode && row == 0) {
+        columns[i].add_text("TRAIN");
+      } else if (i == kDType && row == 0) {
+        columns[i].add_text("float32");
+      } else if (i == kTensor && row == 1) {
+        columns[i].add_text("w");
+      } else if (i == kLength && row == 1) {
+        columns[i].add(std::uint64_t{9});
+      } else {
+        columns[i].add_null();
+      }
+    }
+  }
+  ASSERT_TRUE(put_object(*storage, statistics_file_key({"worker_0", 0, 4, 4}),
+                         write_arrow_file(columns, {})));
+  // The row without numbers names a value, from which they are computed.
+  EXPECT_THAT(ask("select step, tensor, collection, max from statistics "
+                  "where run like '%/a' order by step"),
+              ElementsAre(Row{std::int64_t{4}, "w", std::monostate(), 1.0},
+                          Row{std::int64_t{5}, "w", std::monostate(),
+                              std::monostate()}));
 }
 
 TEST_F(RunQueryTest, DoesNotReadARunThatTheQueryExcludes) {

@@ -152,6 +152,7 @@ class PartRows {
 
   bool admits(std::size_t row) const {
     const ArrowColumnView& dtype = column(file::kDType);
+    if (column(file::kTensor).is_null(row)) return false;
     if (dtype.is_null(row) || dtype_bytes_[dtype.code(row)] == 0) return false;
     for (const auto& [column, codes] : texts_) {
       if (column.is_null(row) || !codes[column.code(row)]) return false;

@@ -197,8 +197,8 @@ void StatisticsScan::note_missing(const StatisticsPart& part) {
       }
       missing_[{rows.name.worker, rows.name.step}].push_back(
           {std::string(column(kTensor).text(row)),
-           *find_mode(column(kMode).text(row)),
-           column(kModeStep).value<std::int64_t>(row)});
+           *find_mode(column(kMode).text(rows.first)),
+           column(kModeStep).value<std::int64_t>(rows.first)});
     }
   }
 }
