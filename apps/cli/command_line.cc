@@ -478,7 +478,8 @@ void Grammar::add_sql() {
       "              mode, mode_step, worker, dtype, shape, bytes, count, "
       "nan,\n"
       "              positive_inf, negative_inf, zeros, min, max, mean, std, "
-      "l1, l2\n"
+      "l1, l2,\n"
+      "              l2_over_median (l2, over its median in the run)\n"
       "  scalars     a row per step of a loss, a learning rate and other "
       "series: run,\n"
       "              name, step, mode, mode_step, worker, value\n\n"
@@ -487,7 +488,9 @@ void Grammar::add_sql() {
       "Exit codes: 0 answered, 1 a run or a part of one could not be read, 2 "
       "wrong usage");
   command.add_option("QUERY", sql.query, "One SELECT")->required();
-  command.add_option("RUN", sql.runs, "The runs, or folders of runs")
+  command
+      .add_option("RUN", sql.runs,
+                  "The runs, or folders of runs: FOLDER or 'FOLDER/*'")
       ->required();
   CLI::Option* const csv =
       command.add_flag("--csv", sql.csv, "Print CSV to standard output");

@@ -50,6 +50,10 @@ Result<FoundRuns> runs_below(const std::string& pattern,
 
 }  // namespace
 
+bool is_pattern(const std::string& location) {
+  return folder_of_pattern(location).has_value();
+}
+
 Result<FoundRuns> expand_patterns(std::span<const std::string> locations) {
   FoundRuns all;
   for (const std::string& location : locations) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The runs that `smdebug check` is given: their names, or a pattern that stands
-// for all runs below a folder.
+// The runs that a command is given: their names, or a pattern that stands for
+// all runs below a folder.
 
 #include <span>
 #include <string>
@@ -12,6 +12,9 @@
 #include "find_runs.h"
 
 namespace smdebug {
+
+// Whether the name is a pattern, and no folder really has it.
+bool is_pattern(const std::string& location);
 
 // Returns `locations` in their order, with "FOLDER/*" replaced by the runs that
 // `find_runs` finds below the folder or the prefix of a store. "*" stands for

@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "find_runs.h"
+#include "run_patterns.h"
 
 namespace smdebug {
 namespace {
@@ -27,7 +28,8 @@ int run(const SqlCommand& command, const Console& console) {
   int code = kExitNothingFound;
   std::vector<std::string> runs;
   for (const std::string& location : command.runs) {
-    const auto found = find_runs(location);
+    const auto found = is_pattern(location) ? expand_patterns({&location, 1})
+                                            : find_runs(location);
     if (!found) {
       code = console.fail(found.error());
       continue;

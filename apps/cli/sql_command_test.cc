@@ -37,6 +37,14 @@ TEST_F(SqlCommandTest, AnswersAboutTheRunsBelowAFolder) {
   EXPECT_EQ(rows[0]["has"], 1);
 }
 
+TEST_F(SqlCommandTest, APatternStandsForTheRunsBelowAFolder) {
+  const std::string query = "select count(distinct run) as n from statistics";
+  EXPECT_EQ(smdebug({"sql", query, runs_ + "/*", "--csv"}).out, "n\n2\n");
+  const Spoken none = smdebug({"sql", query, runs_ + "/a/index/*"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("stands for the runs below"));
+}
+
 TEST_F(SqlCommandTest, PrintsATableOrCsv) {
   const std::string query =
       "select 'x' as name, count(*) > 0 as n from statistics";

@@ -1,6 +1,8 @@
 #include "smdebug/query/run_query.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <random>
 
@@ -187,6 +189,42 @@ TEST_F(RunQueryTest, ComputesMedians) {
   EXPECT_THAT(ask("select tensor, median(max) from statistics "
                   "where run like '%b' group by tensor order by tensor"),
               ElementsAre(Row{"W", 2.0}, Row{"grad/w", 2.0}));
+}
+
+TEST_F(RunQueryTest, DividesNormsByTheirMedian) {
+  const auto rows = ask(
+      "select run, worker, mode, tensor, l2, l2_over_median from statistics");
+  std::map<std::vector<QueryValue>, std::vector<double>> norms;
+  for (const Row& row : rows) {
+    norms[{row.begin(), row.begin() + 4}].push_back(std::get<double>(row[4]));
+  }
+  for (auto& [name, all] : norms) std::ranges::sort(all);
+  int numbers = 0;
+  for (const Row& row : rows) {
+    const auto& all = norms[{row.begin(), row.begin() + 4}];
+    const std::size_t half = all.size() / 2;
+    const double median = (all[half] + all[all.size() - half - 1]) / 2;
+    if (median == 0) {
+      EXPECT_EQ(row[5], QueryValue());
+      continue;
+    }
+    ++numbers;
+    EXPECT_DOUBLE_EQ(std::get<double>(row[5]),
+                     std::get<double>(row[4]) / median);
+  }
+  EXPECT_GT(numbers, 20);
+
+  std::size_t large = 0;
+  for (const Row& row : rows) {
+    const auto* ratio = std::get_if<double>(&row[5]);
+    large += ratio != nullptr && *ratio > 1.5 ? 1 : 0;
+  }
+  EXPECT_GT(large, 3U);
+  EXPECT_THAT(ask("select count(*) from statistics where l2_over_median > 1.5"),
+              ElementsAre(Row{static_cast<std::int64_t>(large)}));
+  EXPECT_THAT(ask("select count(*) from statistics where l2_over_median > 1.5 "
+                  "and collection = 'biases'"),
+              ElementsAre(Row{std::int64_t{0}}));
 }
 
 TEST_F(RunQueryTest, MatchesRegularExpressions) {

@@ -1,12 +1,12 @@
 #include "query/sql_functions.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/regex.h"
+#include "query/median.h"
 
 namespace smdebug {
 namespace {
@@ -32,20 +32,13 @@ void add_number(sqlite3_context* context, int, sqlite3_value** values) {
   (*numbers)->push_back(sqlite3_value_double(values[0]));
 }
 
-// Of an even number of values, the mean of the middle two; NULL without values.
+// NULL without values.
 void pass_median(sqlite3_context* context) {
   Numbers** numbers = numbers_of(context, 0);
   if (!numbers || !*numbers) return sqlite3_result_null(context);
   const std::unique_ptr<Numbers> owned(*numbers);
   *numbers = nullptr;
-  const auto middle =
-      owned->begin() + static_cast<std::ptrdiff_t>(owned->size() / 2);
-  std::ranges::nth_element(*owned, middle);
-  double median = *middle;
-  if (owned->size() % 2 == 0) {
-    median = median / 2 + *std::max_element(owned->begin(), middle) / 2;
-  }
-  sqlite3_result_double(context, median);
+  sqlite3_result_double(context, reordered_median(*owned));
 }
 
 // `text regexp pattern` calls regexp(pattern, text). A constant pattern is

@@ -19,7 +19,8 @@ namespace smdebug {
 
 struct TableColumn {
   std::string_view name;
-  std::string_view sql_type;  // "TEXT", "INTEGER", "REAL"
+  // "TEXT", "INTEGER", "REAL"; "REAL HIDDEN" is no part of `select *`.
+  std::string_view sql_type;
 };
 
 // The first column of each table: the location of the run.

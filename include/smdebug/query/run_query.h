@@ -7,9 +7,11 @@
 // one of the tensor, other than "all"), `step` (global), `mode`, `mode_step`,
 // `worker`, `dtype`, `shape` ("64,10"), `bytes`, `count`, `nan`,
 // `positive_inf`, `negative_inf`, `zeros`, and of the finite elements `min`,
-// `max`, `mean`, `std` (of the population), `l1` and `l2` (norms). `scalars`
-// has a row for each value of a scalar series, such as a loss: `run`, `name`,
-// `step`, `mode`, `mode_step`, `worker`, `value`.
+// `max`, `mean`, `std` (of the population), `l1` and `l2` (norms). Its
+// column `l2_over_median`, which `select *` leaves out, is `l2` divided by the
+// median of the `l2` of the same run, tensor, mode and worker; NULL if that
+// median is 0. `scalars` has a row for each value of a scalar series, such as a
+// loss: `run`, `name`, `step`, `mode`, `mode_step`, `worker`, `value`.
 //
 // The language is that of SQLite, with the aggregate `median(x)` and the
 // operator `text regexp 'pattern'`, which matches as Python's `re.search`.
