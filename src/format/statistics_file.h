@@ -6,6 +6,7 @@
 // addition: the index files stay, and decide.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,7 +62,7 @@ class StatisticsFileBuilder {
   Step first_ = 0, last_ = 0;
 };
 
-// A parsed file. Contents of steps are made when they are asked for.
+// A parsed file.
 class StatisticsFile {
  public:
   struct StepRows {
@@ -73,14 +74,14 @@ class StatisticsFile {
   // In ascending order of steps.
   const std::vector<StepRows>& steps() const { return steps_; }
 
-  // Returns what `parse_index_file` returned for the index file of a step, with
-  // the entries of each tensor merged.
-  IndexFile content(const StepRows& step) const;
-
   // A column, by its number in statistics_file_columns.h.
   const ArrowColumnView& column(std::size_t number) const {
     return *columns_[number];
   }
+
+  // Of a row with a dtype: one with statistics. No placement: a whole tensor.
+  TensorStatistics statistics(std::size_t row) const;
+  std::optional<ShardPlacement> placement(std::size_t row) const;
 
  private:
   friend Result<StatisticsFile> parse_statistics_file(
@@ -94,5 +95,8 @@ class StatisticsFile {
 // Parses a file, whose bytes must outlive the result. Fails with `corrupt` if
 // it is damaged or from another program.
 Result<StatisticsFile> parse_statistics_file(std::span<const std::byte> bytes);
+
+// Returns the numbers of a text in the column `shape`: {64, 10} of "64,10".
+std::vector<std::int64_t> shape_of_text(std::string_view text);
 
 }  // namespace smdebug

@@ -7,7 +7,6 @@
 #include "smdebug/core/mode.h"
 #include "smdebug/core/tensor_view.h"
 
-#include "format/reduction_tag.h"
 #include "format/statistics_file.h"
 #include "format/statistics_file_columns.h"
 
@@ -105,51 +104,27 @@ Result<StatisticsFile> parse_statistics_file(std::span<const std::byte> bytes) {
   return file;
 }
 
-IndexFile StatisticsFile::content(const StepRows& step) const {
-  IndexFile content;
-  content.mode = *find_mode(columns_[kMode]->text(step.first));
-  content.mode_step = columns_[kModeStep]->value<std::int64_t>(step.first);
-  content.event_file_key = columns_[kEventFile]->text(step.first);
-  content.dropped_tensors =
-      columns_[kDroppedTensors]->value<std::uint64_t>(step.first);
-  content.dropped_bytes =
-      columns_[kDroppedBytes]->value<std::uint64_t>(step.first);
-  for (std::size_t row = step.first; row < step.end; ++row) {
-    if (columns_[kTensor]->is_null(row)) continue;
-    const std::string name(columns_[kTensor]->text(row));
-    const auto shape = parse_numbers(columns_[kShape]->text(row));
-    if (const auto dtype = find_dtype(columns_[kDType]->text(row))) {
-      IndexedStatistics& item = content.statistics.emplace_back();
-      item.name = name;
-      item.dtype = *dtype;
-      item.shape = *shape;
-      for (std::size_t i = 0; i < kCountColumns.size(); ++i) {
-        item.statistics.*kCountColumns[i].member =
-            columns_[kFirstCount + i]->value<std::uint64_t>(row);
-      }
-      for (std::size_t i = 0; i < kMomentColumns.size(); ++i) {
-        item.statistics.*kMomentColumns[i].member =
-            columns_[kFirstMoment + i]->value<double>(row);
-      }
-      if (!columns_[kOffsets]->is_null(row)) {
-        item.placement =
-            ShardPlacement{*parse_numbers(columns_[kGlobalShape]->text(row)),
-                           *parse_numbers(columns_[kOffsets]->text(row))};
-      }
-    }
-    if (const auto length = columns_[kLength]->find<std::uint64_t>(row)) {
-      const auto op = find_reduction_op(columns_[kReduction]->text(row));
-      content.tensors.push_back(
-          {op ? reduction_tag(*op, name, /*keep_colon_digits=*/true) : name,
-           columns_[kStart]->value<std::uint64_t>(row), *length,
-           columns_[kCrc32c]->find<std::uint32_t>(row)});
-    }
-    if (!columns_[kOriginalName]->is_null(row)) {
-      content.shapes.push_back(
-          {name, std::string(columns_[kOriginalName]->text(row)), *shape});
-    }
+TensorStatistics StatisticsFile::statistics(std::size_t row) const {
+  TensorStatistics statistics;
+  for (std::size_t i = 0; i < kCountColumns.size(); ++i) {
+    statistics.*kCountColumns[i].member =
+        columns_[kFirstCount + i]->value<std::uint64_t>(row);
   }
-  return content;
+  for (std::size_t i = 0; i < kMomentColumns.size(); ++i) {
+    statistics.*kMomentColumns[i].member =
+        columns_[kFirstMoment + i]->value<double>(row);
+  }
+  return statistics;
+}
+
+std::optional<ShardPlacement> StatisticsFile::placement(std::size_t row) const {
+  if (columns_[kOffsets]->is_null(row)) return std::nullopt;
+  return ShardPlacement{shape_of_text(columns_[kGlobalShape]->text(row)),
+                        shape_of_text(columns_[kOffsets]->text(row))};
+}
+
+std::vector<std::int64_t> shape_of_text(std::string_view text) {
+  return parse_numbers(text).value_or(std::vector<std::int64_t>());
 }
 
 }  // namespace smdebug

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "format/statistics_content_testing.h"
+
 namespace smdebug {
 namespace {
 
@@ -96,9 +98,9 @@ TEST(StatisticsFile, HasWhatTheIndexFilesHad) {
   EXPECT_EQ(file->steps()[0].name, (StepFileName{7, "worker_0"}));
   EXPECT_EQ(file->steps()[2].name, (StepFileName{12, "worker_0"}));
   EXPECT_EQ(file->steps()[1].index_bytes, 1001u);
-  expect_same(file->content(file->steps()[0]), sample(0.5));
-  expect_same(file->content(file->steps()[1]), without_tensors);
-  expect_same(file->content(file->steps()[2]), sample(-2));
+  expect_same(content_of(*file, file->steps()[0]), sample(0.5));
+  expect_same(content_of(*file, file->steps()[1]), without_tensors);
+  expect_same(content_of(*file, file->steps()[2]), sample(-2));
 }
 
 TEST(StatisticsFile, OfOtherColumnsIsRefused) {

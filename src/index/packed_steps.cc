@@ -3,11 +3,24 @@
 #include <algorithm>
 #include <utility>
 
+#include "smdebug/base/parallel.h"
 #include "smdebug/base/try.h"
 
 #include "format/file_sizes.h"
 
 namespace smdebug {
+namespace {
+
+// Files that are read at once: a store takes longer to answer than to send one.
+constexpr std::size_t kFilesAtOnce = 8;
+
+Result<PackedFile> read(const Storage& storage, const std::string& key) {
+  SMD_TRY(Bytes bytes, get_object(storage, key, kMaxStatisticsFileBytes));
+  SMD_TRY(StatisticsFile table, parse_statistics_file(bytes.span()));
+  return PackedFile{std::move(bytes), std::move(table)};
+}
+
+}  // namespace
 
 PackedSteps::PackedSteps(const Storage& storage) : storage_(storage) {
   const auto listed = storage.list(kStatisticsPrefix);
@@ -25,49 +38,58 @@ PackedSteps::PackedSteps(const Storage& storage) : storage_(storage) {
       [](const Listed& file) { return file.name.attempt; });
 }
 
-std::optional<IndexFile> PackedSteps::find(const StepFileName& name,
-                                           std::uint64_t bytes) {
-  std::optional<IndexFile> found;
-  for (auto listed = files_.begin(); listed != files_.end();) {
-    if (listed->name.last < name.step) {
-      open_.erase(listed->key);
-      listed = files_.erase(listed);
-      continue;
-    }
-    if (found || listed->name.worker != name.worker ||
-        listed->name.first > name.step) {
-      ++listed;
-      continue;
-    }
-    auto open = open_.find(listed->key);
-    if (open == open_.end()) {
-      Result<Open> file = read(listed->key);
-      if (!file) {
-        broken_.emplace(listed->key, file.error().message);
-        listed = files_.erase(listed);
-        continue;
-      }
-      open = open_.emplace(listed->key, *std::move(file)).first;
-    }
-    auto& [_, file, next] = open->second;
-    while (next < file.steps().size() &&
-           file.steps()[next].name.step < name.step) {
-      ++next;
+std::optional<PackedStep> PackedSteps::find(const StepFileName& name,
+                                            std::uint64_t bytes) {
+  std::erase_if(files_,
+                [&](const Listed& file) { return file.name.last < name.step; });
+  const auto may_have_it = [&](const Listed& file) {
+    return file.name.worker == name.worker && file.name.first <= name.step;
+  };
+  while (std::ranges::any_of(files_, [&](const Listed& file) {
+    return may_have_it(file) && !file.file;
+  })) {
+    read_next();
+  }
+  std::optional<PackedStep> found;
+  for (const Listed& listed : files_) {
+    if (found || !may_have_it(listed)) continue;
+    PackedFile& file = *listed.file;
+    const auto& steps = file.table.steps();
+    while (file.next < steps.size() && steps[file.next].name.step < name.step) {
+      ++file.next;
     }
     // The index file was replaced if it has another size.
-    if (next < file.steps().size() && file.steps()[next].name == name &&
-        file.steps()[next].index_bytes == bytes) {
-      found = file.content(file.steps()[next]);
+    if (file.next < steps.size() && steps[file.next].name == name &&
+        steps[file.next].index_bytes == bytes) {
+      found = {listed.file, &steps[file.next]};
     }
-    ++listed;
   }
   return found;
 }
 
-Result<PackedSteps::Open> PackedSteps::read(const std::string& key) const {
-  SMD_TRY(Bytes bytes, get_object(storage_, key, kMaxStatisticsFileBytes));
-  SMD_TRY(StatisticsFile file, parse_statistics_file(bytes.span()));
-  return Open{std::move(bytes), std::move(file)};
+void PackedSteps::read_next() {
+  std::vector<Listed*> next;
+  for (Listed& listed : files_) {
+    if (!listed.file) next.push_back(&listed);
+  }
+  std::ranges::stable_sort(
+      next, {}, [](const Listed* listed) { return listed->name.first; });
+  next.resize(std::min(next.size(), kFilesAtOnce));
+  std::vector<std::string> failures(next.size());
+  concurrent_for(next.size(), kFilesAtOnce, [&](std::size_t i) {
+    auto file = read(storage_, next[i]->key);
+    if (file) {
+      next[i]->file = std::make_shared<PackedFile>(*std::move(file));
+    } else {
+      failures[i] = file.error().message;
+    }
+  });
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    if (!next[i]->file) broken_.emplace(next[i]->key, failures[i]);
+  }
+  std::erase_if(files_, [&](const Listed& listed) {
+    return broken_.contains(listed.key);
+  });
 }
 
 }  // namespace smdebug

@@ -1,8 +1,9 @@
 #pragma once
 
 // The statistics files of a run, for `RunIndex`: it asks for the index file of
-// one step after the other, and gets the content of those that are packed.
+// one step after the other, and gets the rows of those that are packed.
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,8 +15,23 @@
 
 #include "format/file_names.h"
 #include "format/statistics_file.h"
+#include "index/run_table.h"
 
 namespace smdebug {
+
+// A statistics file in memory.
+struct PackedFile {
+  Bytes bytes;  // that `table` refers to
+  StatisticsFile table;
+  PackedIds ids = {};
+  std::size_t next = 0;  // of its steps
+};
+
+// A step, and the file with its rows.
+struct PackedStep {
+  std::shared_ptr<PackedFile> file;
+  const StatisticsFile::StepRows* rows = nullptr;
+};
 
 class PackedSteps {
  public:
@@ -23,10 +39,11 @@ class PackedSteps {
   // a file that could not be read.
   explicit PackedSteps(const Storage& storage);
 
-  // Returns the content of an index file of `bytes` bytes, if a statistics file
-  // has it. Call it in ascending order of steps: a file is read when its first
-  // step is asked for, and released after its last one.
-  std::optional<IndexFile> find(const StepFileName& name, std::uint64_t bytes);
+  // Returns the rows of an index file of `bytes` bytes, if a statistics file
+  // has them. Call it in ascending order of steps: a file is read shortly
+  // before its first step is asked for, several at once, and released after its
+  // last one.
+  std::optional<PackedStep> find(const StepFileName& name, std::uint64_t bytes);
 
   // The keys of the files that could not be read so far, with the reasons.
   const std::map<std::string, std::string>& broken() const { return broken_; }
@@ -35,19 +52,14 @@ class PackedSteps {
   struct Listed {
     std::string key;
     StatisticsFileName name;
-  };
-  // A file that has been read: the bytes that its table refers to.
-  struct Open {
-    Bytes bytes;
-    StatisticsFile file;
-    std::size_t next = 0;  // of its steps
+    std::shared_ptr<PackedFile> file = {};  // null: not read yet
   };
 
-  Result<Open> read(const std::string& key) const;
+  // Reads the files whose steps come next.
+  void read_next();
 
   const Storage& storage_;
   std::vector<Listed> files_;  // that of a later attempt first
-  std::map<std::string, Open> open_;
   std::map<std::string, std::string> broken_;
 };
 

@@ -8,8 +8,8 @@
 #include "smdebug/base/try.h"
 
 #include "format/file_sizes.h"
+#include "format/statistics_file_columns.h"
 #include "index/checked_index_file.h"
-#include "index/packed_steps.h"
 
 namespace smdebug {
 namespace {
@@ -36,7 +36,8 @@ RunIndex::RunIndex(std::shared_ptr<const Storage> storage,
                    std::optional<Step> first_step, std::optional<Step> end_step)
     : storage_(std::move(storage)),
       first_step_(first_step),
-      end_step_(end_step) {}
+      end_step_(end_step),
+      with_statistics_(storage_->is_remote()) {}
 
 Status RunIndex::refresh(std::string_view after, bool all) {
   retry_broken_files();
@@ -138,7 +139,7 @@ void RunIndex::read_files(std::span<const ListedFile> files) {
     packed.emplace(*storage_);
   }
   while (!files.empty()) {
-    std::vector<std::optional<IndexFile>> found;
+    std::vector<std::optional<PackedStep>> found;
     std::vector<ObjectRange> ranges;
     while (found.size() < std::min(kFilesInMemory, files.size()) &&
            ranges.size() < kIndexFilesAtOnce) {
@@ -156,13 +157,16 @@ void RunIndex::read_files(std::span<const ListedFile> files) {
       if (own) {
         take_file(key, name, *own);
       } else {
-        take_content(key, name, *found[i], /*with_statistics=*/true);
+        note_statistics(take_packed(key, *found[i]), key, bytes);
       }
     }
     files = files.subspan(found.size());
   }
-  if (!packed) return;
-  for (const auto& [key, what] : packed->broken()) {
+  if (packed) report_broken(*packed);
+}
+
+void RunIndex::report_broken(const PackedSteps& packed) {
+  for (const auto& [key, what] : packed.broken()) {
     leave_out(key, what + "; its steps were read from their index files");
   }
 }
@@ -198,25 +202,43 @@ void RunIndex::take_file(const std::string& key, const StepFileName& name,
     return;
   }
   broken_.erase(key);
-  const FileId file = take_content(key, name, *content, with_statistics_);
-  if (!with_statistics_ && table_.file(file).statistics > 0) {
-    without_statistics_.push_back(file);
-    if (key != key_of(file)) odd_keys_.emplace(file, key);
-  }
+  note_statistics(take_content(key, name, *content), key, bytes->size());
 }
 
 FileId RunIndex::take_content(const std::string& key, const StepFileName& name,
-                              const IndexFile& content, bool with_statistics) {
+                              const IndexFile& content) {
   for (const std::string& what : content.damage) {
     left_out_.push_back({key, what});
   }
   for (const IndexedTensor& record : content.tensors) {
-    if (record.length <= kMaxRecordBytes) continue;
-    left_out_.push_back({key, "record of '" + record.name +
-                                  "': " + std::to_string(record.length) +
-                                  " bytes exceed the size of a record"});
+    report_length(key, record.name, record.length);
   }
-  return table_.add_file(name, content, with_statistics);
+  return table_.add_file(name, content, with_statistics_);
+}
+
+FileId RunIndex::take_packed(const std::string& key, const PackedStep& step) {
+  const StatisticsFile& file = step.file->table;
+  for (std::size_t row = step.rows->first; row < step.rows->end; ++row) {
+    const ArrowColumnView& length = file.column(statistics_file::kLength);
+    report_length(key, file.column(statistics_file::kTensor).text(row),
+                  length.value<std::uint64_t>(row));
+  }
+  return table_.add_packed(file, *step.rows, step.file->ids, with_statistics_);
+}
+
+void RunIndex::report_length(const std::string& key, std::string_view record,
+                             std::uint64_t bytes) {
+  if (bytes <= kMaxRecordBytes) return;
+  left_out_.push_back(
+      {key, fmt::format("record of '{}': {} bytes exceed the size of a record",
+                        record, bytes)});
+}
+
+void RunIndex::note_statistics(FileId file, const std::string& key,
+                               std::uint64_t bytes) {
+  if (with_statistics_ || table_.file(file).statistics == 0) return;
+  without_statistics_.push_back({file, bytes});
+  if (key != key_of(file)) odd_keys_.emplace(file, key);
 }
 
 std::string RunIndex::key_of(FileId file) const {
@@ -237,18 +259,33 @@ void RunIndex::retry_broken_files() {
 
 void RunIndex::load_statistics() {
   with_statistics_ = true;
-  const std::vector<FileId> files = std::exchange(without_statistics_, {});
+  auto files = std::exchange(without_statistics_, {});
+  if (files.size() > kIndexFilesAtOnce) add_packed_statistics(files);
   for (std::size_t first = 0; first < files.size();
        first += kIndexFilesAtOnce) {
     const auto some = std::span(files).subspan(
         first, std::min(kIndexFilesAtOnce, files.size() - first));
     std::vector<ObjectRange> ranges;
-    for (const FileId file : some) ranges.push_back({key_of(file), {}});
+    for (const auto& [file, bytes] : some) ranges.push_back({key_of(file), {}});
     const std::vector<Result<Bytes>> read = storage_->read_each(ranges);
     for (std::size_t i = 0; i < some.size(); ++i) {
-      add_statistics(some[i], ranges[i].key, read[i]);
+      add_statistics(some[i].file, ranges[i].key, read[i]);
     }
   }
+}
+
+void RunIndex::add_packed_statistics(std::vector<WithoutStatistics>& files) {
+  PackedSteps packed(*storage_);
+  std::erase_if(files, [&](const WithoutStatistics& wanted) {
+    const IndexedFile& row = table_.file(wanted.file);
+    const auto found =
+        packed.find({row.step, table_.worker_name(row.worker)}, wanted.bytes);
+    if (!found) return false;
+    table_.add_packed_statistics(wanted.file, found->file->table, *found->rows,
+                                 found->file->ids);
+    return true;
+  });
+  report_broken(packed);
 }
 
 void RunIndex::add_statistics(FileId file, const std::string& key,

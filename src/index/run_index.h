@@ -28,6 +28,7 @@
 #include "smdebug/base/result.h"
 #include "smdebug/store/storage.h"
 
+#include "index/packed_steps.h"
 #include "index/run_table.h"
 
 namespace smdebug {
@@ -56,6 +57,7 @@ class RunIndex {
   void restart();
 
   // Reads the statistics columns of all files, now and at each later refresh.
+  // Those of a store are always read: it would have to send each file again.
   void load_statistics();
 
   const RunTable& table() const { return table_; }
@@ -78,6 +80,11 @@ class RunIndex {
     std::uint64_t bytes = 0;
   };
 
+  struct WithoutStatistics {
+    FileId file;
+    std::uint64_t bytes;  // of the index file
+  };
+
   bool is_wanted(const StepFileName& name) const;
   // Reports a file that is not an index file.
   void leave_out(const std::string& key, std::string what);
@@ -87,8 +94,17 @@ class RunIndex {
   void take_file(const std::string& key, const StepFileName& name,
                  const Result<Bytes>& bytes);
   FileId take_content(const std::string& key, const StepFileName& name,
-                      const IndexFile& content, bool with_statistics);
+                      const IndexFile& content);
+  FileId take_packed(const std::string& key, const PackedStep& step);
+  void report_length(const std::string& key, std::string_view record,
+                     std::uint64_t bytes);
+  // Notes a file whose statistics were not loaded.
+  void note_statistics(FileId file, const std::string& key,
+                       std::uint64_t bytes);
   void retry_broken_files();
+  void report_broken(const PackedSteps& packed);
+  // Removes those that statistics files have from `files`.
+  void add_packed_statistics(std::vector<WithoutStatistics>& files);
   void add_statistics(FileId file, const std::string& key,
                       const Result<Bytes>& bytes);
 
@@ -105,7 +121,7 @@ class RunIndex {
   };
   std::map<std::string, BrokenFile> broken_;
   std::vector<LeftOut> left_out_;
-  std::vector<FileId> without_statistics_;
+  std::vector<WithoutStatistics> without_statistics_;
   std::map<FileId, std::string> odd_keys_;  // keys other than the usual
   FolderVersions folders_;                  // from before the last listing
 };

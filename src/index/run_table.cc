@@ -3,26 +3,9 @@
 #include <algorithm>
 
 #include "format/reduction_tag.h"
+#include "index/entry_codes.h"
 
 namespace smdebug {
-namespace {
-
-constexpr std::uint8_t kValueCode = 0;
-
-// The count of a missing row: the file has no valid statistics for the entry.
-constexpr std::uint64_t kNoRow = UINT64_MAX;
-
-std::uint8_t code_of(ReductionOp op) {
-  return static_cast<std::uint8_t>(1 + 2 * static_cast<unsigned>(op.reduction) +
-                                   (op.abs ? 1 : 0));
-}
-
-std::uint8_t code_of(DType dtype) {
-  return static_cast<std::uint8_t>(static_cast<unsigned>(dtype) + 1);
-}
-
-}  // namespace
-
 ReductionOp IndexEntry::op() const {
   return {static_cast<Reduction>((op_code - 1) / 2), (op_code - 1) % 2 == 1};
 }
@@ -34,10 +17,7 @@ std::optional<DType> IndexEntry::dtype() const {
 
 FileId RunTable::add_file(const StepFileName& name, const IndexFile& content,
                           bool with_statistics) {
-  const auto file = static_cast<FileId>(files_.size());
-  files_.push_back({name.step, intern_worker(name.worker),
-                    static_cast<EntryId>(entries_.size()), 0, 0, kNone,
-                    intern_event_file(content, name)});
+  const FileId file = begin_file(name, content.event_file_key);
   for (const IndexedStatistics& row : content.statistics) {
     IndexEntry& entry = entry_in(file, intern_tensor(row.name), kValueCode);
     entry.dtype_code = code_of(row.dtype);
@@ -64,7 +44,16 @@ FileId RunTable::add_file(const StepFileName& name, const IndexFile& content,
   }
   if (with_statistics) add_statistics(file, content);
   dropped_tensors_ += content.dropped_tensors;
-  add_step(file, content);
+  add_step(file, content.mode, content.mode_step);
+  return file;
+}
+
+FileId RunTable::begin_file(const StepFileName& name,
+                            std::string_view event_file) {
+  const auto file = static_cast<FileId>(files_.size());
+  files_.push_back({name.step, intern_worker(name.worker),
+                    static_cast<EntryId>(entries_.size()), 0, 0, kNone,
+                    intern_event_file(event_file, name)});
   return file;
 }
 
@@ -82,10 +71,7 @@ void RunTable::restart() {
 
 void RunTable::add_statistics(FileId file, const IndexFile& content) {
   IndexedFile& row = files_[file];
-  row.first_statistics = static_cast<std::uint32_t>(statistics_.size());
-  TensorStatistics no_row;
-  no_row.count = kNoRow;
-  statistics_.resize(statistics_.size() + row.statistics, no_row);
+  begin_statistics(row);
   for (const IndexedStatistics& tensor : content.statistics) {
     const auto id = find_tensor(tensor.name);
     const EntryId entry = id ? find_entry_in(file, *id, kValueCode) : kNone;
@@ -95,15 +81,20 @@ void RunTable::add_statistics(FileId file, const IndexFile& content) {
   }
 }
 
-void RunTable::add_step(FileId file, const IndexFile& content) {
+void RunTable::begin_statistics(IndexedFile& file) {
+  file.first_statistics = static_cast<std::uint32_t>(statistics_.size());
+  TensorStatistics no_row;
+  no_row.count = kNoRow;
+  statistics_.resize(statistics_.size() + file.statistics, no_row);
+}
+
+void RunTable::add_step(FileId file, Mode mode, Step mode_step) {
   const Step global = files_[file].step;
   const auto [place, is_new] = steps_.try_emplace(global);
   IndexedStep& step = place->second;
   if (is_new) {
-    step.id = {global, content.mode, content.mode_step};
-    if (content.mode != Mode::global) {
-      mode_steps_[mode_index(content.mode)][content.mode_step] = global;
-    }
+    step.id = {global, mode, mode_step};
+    if (mode != Mode::global) mode_steps_[mode_index(mode)][mode_step] = global;
   }
   const bool is_known_worker =
       std::ranges::any_of(step.files, [&](FileId other) {
@@ -217,13 +208,12 @@ void RunTable::add_shard(FileId file, TensorId tensor,
   }
 }
 
-std::uint32_t RunTable::intern_event_file(const IndexFile& content,
+std::uint32_t RunTable::intern_event_file(std::string_view key,
                                           const StepFileName& name) {
-  if (content.event_file_key.empty()) return kNone;
-  if (content.event_file_key == event_file_key(name.step, name.worker)) {
+  if (key.empty() || key == event_file_key(name.step, name.worker)) {
     return kNone;
   }
-  event_files_.push_back(content.event_file_key);
+  event_files_.emplace_back(key);
   return static_cast<std::uint32_t>(event_files_.size() - 1);
 }
 

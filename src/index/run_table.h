@@ -31,6 +31,7 @@
 
 #include "format/file_names.h"
 #include "format/index_file.h"
+#include "format/statistics_file.h"
 
 namespace smdebug {
 
@@ -109,6 +110,14 @@ class ChunkedList {
   std::size_t size_ = 0;
 };
 
+// The texts of a statistics file in the table, by their codes: each is looked
+// up once, when it is first used.
+struct PackedIds {
+  std::vector<TensorId> tensors;      // kNone: not used yet
+  std::vector<std::uint32_t> shapes;  // same
+  std::vector<std::uint8_t> dtypes, reductions;
+};
+
 class RunTable {
  public:
   RunTable() = default;
@@ -121,6 +130,12 @@ class RunTable {
   FileId add_file(const StepFileName& name, const IndexFile& content,
                   bool with_statistics);
 
+  // Same for the rows of a step in a statistics file. `ids` are those of the
+  // file, empty before its first step.
+  FileId add_packed(const StatisticsFile& file,
+                    const StatisticsFile::StepRows& step, PackedIds& ids,
+                    bool with_statistics);
+
   // Empties the table, because the run has begun again. Ids stay valid: those
   // of entries and files refer to what was forgotten, and those of tensors to
   // the same names.
@@ -128,6 +143,9 @@ class RunTable {
 
   // Fills the statistics of a file that was added without them.
   void add_statistics(FileId file, const IndexFile& content);
+  void add_packed_statistics(FileId id, const StatisticsFile& file,
+                             const StatisticsFile::StepRows& step,
+                             PackedIds& ids);
 
   // Returns true if this step of this worker was added.
   bool has_file(const StepFileName& name) const;
@@ -197,13 +215,20 @@ class RunTable {
   std::uint32_t intern_shape(const std::vector<std::int64_t>& shape);
   void add_shard(FileId file, TensorId tensor, std::uint32_t placement);
   std::uint32_t intern_placement(const ShardPlacement& placement);
-  std::uint32_t intern_event_file(const IndexFile& content,
+  std::uint32_t intern_event_file(std::string_view key,
                                   const StepFileName& name);
+  FileId begin_file(const StepFileName& name, std::string_view event_file);
+  // Makes room for the statistics of a file, without values.
+  void begin_statistics(IndexedFile& file);
+  TensorId packed_tensor(const StatisticsFile& file, std::size_t row,
+                         PackedIds& ids);
+  std::uint32_t packed_shape(const StatisticsFile& file, std::size_t row,
+                             PackedIds& ids);
   IndexEntry& entry_in(FileId file, TensorId tensor, std::uint8_t op_code);
   EntryId find_entry_in(FileId file, TensorId tensor,
                         std::uint8_t op_code) const;
   void add_to_list(EntryId id, std::vector<EntryId>& list) const;
-  void add_step(FileId file, const IndexFile& content);
+  void add_step(FileId file, Mode mode, Step mode_step);
 
   ChunkedList<IndexEntry> entries_;
   std::deque<TensorStatistics> statistics_;

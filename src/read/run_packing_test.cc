@@ -1,5 +1,7 @@
 #include "smdebug/read/run_packing.h"
 
+#include <atomic>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +40,7 @@ class CountedStorage : public ForwardingStorage {
     return ForwardingStorage::read_whole(key, max_bytes);
   }
 
-  mutable std::size_t reads = 0;
+  mutable std::atomic<std::size_t> reads = 0;
 };
 
 WrittenStep step_of(Step step, const std::string& worker, float value) {
@@ -64,10 +66,12 @@ std::string text_of(const RunTable& table) {
       for (EntryId i = row.first_entry; i < row.first_entry + row.entries;
            ++i) {
         const IndexEntry& entry = table.entry(i);
-        text +=
-            fmt::format("  {} {} {} {} {} {}", table.tensor_name(entry.tensor),
-                        entry.op_code, entry.start, entry.length,
-                        entry.payload_crc32c, entry.dtype_code);
+        text += fmt::format(
+            "  {} ({}, seen in TRAIN: {}) {} {} {} {} {} {}",
+            table.tensor_name(entry.tensor), table.original_name(entry.tensor),
+            table.is_seen_in(entry.tensor, Mode::train), entry.has_crc,
+            entry.op_code, entry.start, entry.length, entry.payload_crc32c,
+            entry.dtype_code);
         if (const auto* shape = table.shape(i)) {
           text += fmt::format(" [{}]", fmt::join(*shape, ","));
         }
@@ -96,13 +100,17 @@ class RunPackingTest : public testing::Test {
     }
   }
 
-  // Reads the run, with its statistics, into `text_` and `left_out_`.
+  // Reads the run, with its statistics, into `text_` and `left_out_`; what it
+  // has before those are loaded into `first_text_`.
   void read() {
     RunIndex index(storage_, std::nullopt, std::nullopt);
     storage_->reads = 0;
     ASSERT_TRUE(index.refresh("").ok());
     reads_ = storage_->reads;
+    first_text_ = text_of(index.table());
+    storage_->reads = 0;
     index.load_statistics();
+    reads_of_statistics_ = storage_->reads;
     text_ = text_of(index.table());
     left_out_ = index.left_out();
   }
@@ -135,21 +143,25 @@ class RunPackingTest : public testing::Test {
       statistics_file_key({"worker_0", 1, 0, kPackedSteps - 1});
   std::string second_ =
       statistics_file_key({"worker_1", 1, 0, kPackedSteps - 1});
-  std::size_t reads_ = 0;
-  std::string text_;
+  std::size_t reads_ = 0, reads_of_statistics_ = 0;
+  std::string first_text_, text_;
   std::vector<LeftOut> left_out_;
 };
 
 TEST_F(RunPackingTest, APackedRunReadsAsBeforeWithOneRequestPerStatisticsFile) {
   read();
-  const std::string unpacked = text_;
+  const std::string unpacked = text_, without_statistics = first_text_;
+  EXPECT_NE(unpacked, without_statistics);
   EXPECT_EQ(reads_, 2u * kPackedSteps);
+  EXPECT_EQ(reads_of_statistics_, 2u * kPackedSteps);
   const PackingCounts counts = pack();
   EXPECT_EQ(counts.packed, 2u * kPackedSteps);
   EXPECT_EQ(counts.files, 2u);
   EXPECT_THAT(statistics_files(), ElementsAre(first_, second_));
   read();
   EXPECT_EQ(reads_, 2u);
+  EXPECT_EQ(reads_of_statistics_, 2u);
+  EXPECT_EQ(first_text_, without_statistics);
   EXPECT_EQ(text_, unpacked);
   EXPECT_THAT(left_out_, IsEmpty());
 }

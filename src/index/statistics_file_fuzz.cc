@@ -1,10 +1,11 @@
-// Parses any bytes as a statistics file. A checksum that the input would hardly
-// match is repaired first.
+// Parses any bytes as a statistics file, and adds its steps to a table. A
+// checksum that the input would hardly match is repaired first.
 
 #include <string>
 
 #include "format/repaired_arrow_file_testing.h"
 #include "format/statistics_file.h"
+#include "index/run_table.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
@@ -14,6 +15,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   const auto file =
       smdebug::parse_statistics_file(std::as_bytes(std::span(repaired)));
   if (!file) return 0;
-  for (const auto& step : file->steps()) (void)file->content(step);
+  smdebug::RunTable table;
+  smdebug::PackedIds ids;
+  for (const auto& step : file->steps()) {
+    table.add_packed(*file, step, ids, /*with_statistics=*/true);
+  }
   return 0;
 }
