@@ -8,6 +8,7 @@
 #include "smdebug/base/try.h"
 
 #include "format/file_sizes.h"
+#include "format/statistics_file.h"
 #include "format/statistics_file_columns.h"
 #include "index/checked_index_file.h"
 
@@ -134,21 +135,21 @@ Status RunIndex::list(std::string_view prefix, std::string_view after) {
 // Adds the files in their order, so that a packed run gives the same table.
 void RunIndex::read_files(std::span<const ListedFile> files) {
   std::optional<PackedSteps> packed;
-  // One round of requests reads fewer files.
-  if (files.size() > kIndexFilesAtOnce && !std::exchange(has_unpacked_, true)) {
+  if (files.size() > kMinStatisticsFileSteps &&
+      !std::exchange(has_unpacked_, true)) {
     packed.emplace(*storage_);
   }
   while (!files.empty()) {
     std::vector<std::optional<PackedStep>> found;
-    std::vector<ObjectRange> ranges;
+    IndexFileBatch batch;
     while (found.size() < std::min(kFilesInMemory, files.size()) &&
-           ranges.size() < kIndexFilesAtOnce) {
+           !batch.is_full()) {
       const ListedFile& file = files[found.size()];
       found.push_back(packed ? packed->find(file.name, file.bytes)
                              : std::nullopt);
-      if (!found.back()) ranges.push_back({file.key, {}});
+      if (!found.back()) batch.add(file.key, file.bytes);
     }
-    const std::vector<Result<Bytes>> read = storage_->read_each(ranges);
+    const std::vector<Result<Bytes>> read = batch.read(*storage_);
     for (std::size_t i = 0, next = 0; i < found.size(); ++i) {
       const auto& [key, name, bytes] = files[i];
       const Result<Bytes>* own = found[i] ? nullptr : &read[next++];
@@ -260,16 +261,17 @@ void RunIndex::retry_broken_files() {
 void RunIndex::load_statistics() {
   with_statistics_ = true;
   auto files = std::exchange(without_statistics_, {});
-  if (files.size() > kIndexFilesAtOnce) add_packed_statistics(files);
-  for (std::size_t first = 0; first < files.size();
-       first += kIndexFilesAtOnce) {
-    const auto some = std::span(files).subspan(
-        first, std::min(kIndexFilesAtOnce, files.size() - first));
-    std::vector<ObjectRange> ranges;
-    for (const auto& [file, bytes] : some) ranges.push_back({key_of(file), {}});
-    const std::vector<Result<Bytes>> read = storage_->read_each(ranges);
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      add_statistics(some[i].file, ranges[i].key, read[i]);
+  if (files.size() > kMinStatisticsFileSteps) add_packed_statistics(files);
+  for (auto next = files.begin(); next != files.end();) {
+    IndexFileBatch batch;
+    std::vector<FileId> ids;
+    for (; next != files.end() && !batch.is_full(); ++next) {
+      batch.add(key_of(next->file), next->bytes);
+      ids.push_back(next->file);
+    }
+    const std::vector<Result<Bytes>> read = batch.read(*storage_);
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      add_statistics(ids[i], batch.key(i), read[i]);
     }
   }
 }

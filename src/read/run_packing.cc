@@ -100,22 +100,21 @@ class RunPacking {
     for (const auto& [step, listed] : steps) {
       if (!listed.is_packed) missing.emplace_back(step, &listed);
     }
-    for (std::span<const std::pair<Step, const Listed*>> left = missing;
-         !left.empty();) {
-      const auto some = left.first(std::min(kIndexFilesAtOnce, left.size()));
-      left = left.subspan(some.size());
-      SMD_CHECK_OK(add(worker, some, builder));
+    for (auto next = missing.begin(); next != missing.end();) {
+      const auto first = next;
+      IndexFileBatch batch;
+      for (; next != missing.end() && !batch.is_full(); ++next) {
+        batch.add(next->second->key, next->second->bytes);
+      }
+      SMD_CHECK_OK(add(worker, {first, next}, batch, builder));
     }
     return write(worker, builder);
   }
 
   Status add(const std::string& worker,
              std::span<const std::pair<Step, const Listed*>> steps,
-             StatisticsFileBuilder& builder) {
-    std::vector<ObjectRange> ranges;
-    for (const auto& [step, listed] : steps)
-      ranges.push_back({listed->key, {}});
-    const std::vector<Result<Bytes>> read = storage_.read_each(ranges);
+             const IndexFileBatch& batch, StatisticsFileBuilder& builder) {
+    const std::vector<Result<Bytes>> read = batch.read(storage_);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto& [step, listed] = steps[i];
       const auto content =

@@ -134,8 +134,8 @@ std::optional<StatisticsPart> StatisticsScan::read_index_files() {
   StatisticsFileBuilder builder(worker);
   while (!builder.is_full() && has_more()) {
     std::vector<Step> steps;
-    std::vector<ObjectRange> ranges;
-    for (; has_more() && ranges.size() < kIndexFilesAtOnce; ++next) {
+    IndexFileBatch batch;
+    for (; has_more() && !batch.is_full(); ++next) {
       const Step step = next->first.second;
       const auto& [key, bytes, is_taken] = next->second;
       if (is_taken) continue;
@@ -144,20 +144,20 @@ std::optional<StatisticsPart> StatisticsScan::read_index_files() {
         continue;
       }
       steps.push_back(step);
-      ranges.push_back({key, {}});
+      batch.add(key, bytes);
     }
-    const std::vector<Result<Bytes>> read = storage_->read_each(ranges);
+    const std::vector<Result<Bytes>> read = batch.read(*storage_);
     for (std::size_t i = 0; i < read.size(); ++i) {
       // A writer with a limit removes the oldest steps.
       if (!read[i] && read[i].error().code == Error::Code::not_found) continue;
       const auto content = checked_index_file(read[i], {steps[i], worker},
                                               IndexParts::everything);
       if (!content) {
-        leave_out(ranges[i].key, steps[i], content.error().message);
+        leave_out(batch.key(i), steps[i], content.error().message);
         continue;
       }
       for (const std::string& what : content->damage) {
-        damage_.push_back({ranges[i].key, what});
+        damage_.push_back({batch.key(i), what});
       }
       builder.add(steps[i], read[i]->size(), *content);
     }
