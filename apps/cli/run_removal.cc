@@ -132,12 +132,9 @@ Result<RunRemoval> list_run_in_store(const std::string& run) {
 Status remove_files_in_store(const RunRemoval& removal) {
   SMD_TRY(const auto storage, open_storage(removal.run));
   const auto marks = std::ranges::find_if(removal.files, is_mark);
-  std::vector<Status> removed(
-      static_cast<std::size_t>(marks - removal.files.begin()));
-  concurrent_for(removed.size(), kMostRequests, [&](std::size_t i) {
-    removed[i] = storage->remove(removal.files[i]);
-  });
-  for (Status& status : removed) SMD_CHECK_OK(std::move(status));
+  SMD_CHECK_OK(try_concurrently(
+      static_cast<std::size_t>(marks - removal.files.begin()), kMostRequests,
+      [&](std::size_t i) { return storage->remove(removal.files[i]); }));
   for (auto mark = marks; mark != removal.files.end(); ++mark)
     SMD_CHECK_OK(storage->remove(*mark));
   return {};

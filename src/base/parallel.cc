@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "smdebug/base/blocking_wait.h"
+#include "smdebug/base/try.h"
 
 namespace smdebug {
 namespace {
@@ -52,6 +53,14 @@ void concurrent_for(std::size_t n, std::size_t most,
     // No further thread can be created: those that there are do all the work.
   }
   take_turns();
+}
+
+Status try_concurrently(std::size_t n, std::size_t most,
+                        const std::function<Status(std::size_t)>& work) {
+  std::vector<Status> done(n);
+  concurrent_for(n, most, [&](std::size_t i) { done[i] = work(i); });
+  for (Status& status : done) SMD_CHECK_OK(std::move(status));
+  return {};
 }
 
 }  // namespace smdebug

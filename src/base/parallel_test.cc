@@ -3,6 +3,7 @@
 #include <atomic>
 #include <mutex>
 #include <set>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -28,6 +29,19 @@ TEST(ParallelFor, MakesNoPartSmallerThanItMay) {
     sizes.push_back(end - begin);
   });
   for (const std::size_t size : sizes) EXPECT_GE(size, 30u);
+}
+
+TEST(TryConcurrently, DoesAllOfTheWorkAndReturnsTheFirstFailure) {
+  std::atomic<int> done = 0;
+  const Status status = try_concurrently(100, 8, [&](std::size_t i) -> Status {
+    ++done;
+    if (i < 40) return {};
+    return Error{Error::Code::io, std::to_string(i)};
+  });
+  EXPECT_EQ(done, 100);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "40");
+  EXPECT_TRUE(try_concurrently(5, 8, [](std::size_t) { return Status(); }));
 }
 
 }  // namespace

@@ -78,15 +78,18 @@ bool AttemptStart::are_of_earlier_attempt(const EarlierFiles& files) const {
   });
 }
 
-// Moves the last step first, and its index files before its event files: if
-// this is cut off, the folder holds the beginning of the earlier attempt, and
-// every index file that a reader finds there has its event file.
+// Moves the last step first, and index files before event files: if this is cut
+// off, the folder holds the beginning of the earlier attempt, and every index
+// file that a reader finds there has its event file.
 Status AttemptStart::move_aside(const EarlierFiles& files) {
   const auto& steps = files.steps;
+  std::vector<std::string> keys, event_keys;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     for (const std::string& key : step->second)
-      SMD_CHECK_OK(storage_->move(key, key_aside(key)));
+      (key.starts_with(kIndexPrefix) ? keys : event_keys).push_back(key);
   }
+  keys.insert(keys.end(), event_keys.begin(), event_keys.end());
+  SMD_CHECK_OK(move_each(keys));
   for (const std::string& key : files.series) SMD_CHECK_OK(move_series(key));
   SMD_CHECK_OK(move_statistics());
   move_fired_marks();
@@ -157,9 +160,13 @@ Result<std::vector<std::string>> AttemptStart::replaced_statistics() const {
 // Readers find the steps that stay in place in their index files.
 Status AttemptStart::move_statistics() {
   SMD_TRY(const auto keys, replaced_statistics());
-  for (const std::string& key : keys)
-    SMD_CHECK_OK(storage_->move(key, key_aside(key)));
-  return {};
+  return move_each(keys);
+}
+
+Status AttemptStart::move_each(const std::vector<std::string>& keys) {
+  std::vector<ObjectMove> moves;
+  for (const std::string& key : keys) moves.push_back({key, key_aside(key)});
+  return storage_->move_each(moves);
 }
 
 // Without their index files, they are of a run that was removed in part: the
@@ -175,29 +182,30 @@ Status AttemptStart::remove_stray_statistics() {
 void AttemptStart::move_fired_marks() {
   const auto marks = storage_->list(kFiredPrefix);
   if (!marks) return;
+  std::vector<std::string> keys;
   for (const ObjectEntry& mark : *marks) {
     const auto step = parse_fired_file_key(mark.key);
-    if (step && *step >= attempt_.first_step)
-      (void)storage_->move(mark.key, key_aside(mark.key));
+    if (step && *step >= attempt_.first_step) keys.push_back(mark.key);
   }
+  (void)move_each(keys);
 }
 
 // The steps that stay in place still need their collections and facts.
 Status AttemptStart::move_or_copy_all(std::string_view prefix) {
   SMD_TRY(const auto listed, storage_->list(prefix));
+  std::vector<std::string> replaced;
   for (const ObjectEntry& object : listed) {
     if (!object.is_file) continue;
-    const std::string target = key_aside(object.key);
     const auto facts = parse_facts_file_key(object.key);
     const bool is_replaced = facts && facts->step >= attempt_.first_step;
     if (attempt_.first_step == 0 || is_replaced) {
-      SMD_CHECK_OK(storage_->move(object.key, target));
+      replaced.push_back(object.key);
     } else {
       SMD_TRY(const Bytes bytes, get_object(*storage_, object.key));
-      SMD_CHECK_OK(put_object(*storage_, target, bytes.span()));
+      SMD_CHECK_OK(put_object(*storage_, key_aside(object.key), bytes.span()));
     }
   }
-  return {};
+  return move_each(replaced);
 }
 
 // A reader of the earlier attempt must not wait for further steps. Its

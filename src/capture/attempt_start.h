@@ -70,6 +70,7 @@ class AttemptStart {
   Status move_series(const std::string& key);
   Result<std::vector<std::string>> replaced_statistics() const;
   Status move_statistics();
+  Status move_each(const std::vector<std::string>& keys);
   Status remove_stray_statistics();
   void move_fired_marks();
   Status put_series(SeriesFile file, std::uint64_t number, bool aside);

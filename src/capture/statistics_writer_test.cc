@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "capture/session_fixture_testing.h"
+#include "format/statistics_content_testing.h"
 
 namespace smdebug {
 namespace {
@@ -47,7 +48,7 @@ TEST_F(StatisticsWriterTest, HasAtTheEndWhatTheIndexFilesHave) {
     const auto expected = parse_index_file(index, IndexParts::everything);
     EXPECT_EQ(rows.name, (StepFileName{step, "worker_0"}));
     EXPECT_EQ(rows.index_bytes, index.size());
-    const IndexFile content = file->content(rows);
+    const IndexFile content = content_of(*file, rows);
     EXPECT_EQ(content.event_file_key, expected->event_file_key);
     ASSERT_EQ(content.statistics.size(), 2u);
     ASSERT_EQ(content.tensors.size(), 2u);

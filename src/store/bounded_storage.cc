@@ -1,5 +1,6 @@
 #include "smdebug/store/bounded_storage.h"
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <string>
@@ -18,6 +19,9 @@ namespace smdebug {
 namespace {
 
 using OwnedParts = std::vector<std::byte>;
+
+// A store moves them in some round trips.
+constexpr std::size_t kMovesPerCall = 256;
 
 OwnedParts copy_of(std::span<const std::span<const std::byte>> parts) {
   OwnedParts bytes;
@@ -276,6 +280,20 @@ class BoundedStorage final : public Storage {
         [inner = inner_, from = std::string(from), to = std::string(to)] {
           return inner->move(from, to);
         });
+  }
+
+  // The limit is for one call, so a call moves only some of them.
+  Status move_each(std::span<const ObjectMove> moves) override {
+    while (!moves.empty()) {
+      const auto some = moves.first(std::min(kMovesPerCall, moves.size()));
+      moves = moves.subspan(some.size());
+      SMD_CHECK_OK(calls_->make<Status>(
+          call_text(StorageCall::move, some.front().from),
+          [inner = inner_, some = std::vector(some.begin(), some.end())] {
+            return inner->move_each(some);
+          }));
+    }
+    return {};
   }
 
   Status remove(std::string_view key) override {

@@ -141,18 +141,14 @@ class S3Writer final : public ObjectWriter {
     }
     const std::size_t first = tags_.size();
     tags_.resize(first + count);
-    std::vector<Status> done(count);
-    concurrent_for(count, kMostUploads, [&](std::size_t i) {
-      auto tag = place_->client.put_part(
-          key_, upload_, static_cast<int>(first + i + 1),
-          body_.substr(i * kPartBytes, kPartBytes));
-      if (tag) {
-        tags_[first + i] = *std::move(tag);
-      } else {
-        done[i] = std::move(tag).error();
-      }
-    });
-    for (Status& status : done) SMD_CHECK_OK(std::move(status));
+    SMD_CHECK_OK(
+        try_concurrently(count, kMostUploads, [&](std::size_t i) -> Status {
+          SMD_TRY(tags_[first + i],
+                  place_->client.put_part(
+                      key_, upload_, static_cast<int>(first + i + 1),
+                      body_.substr(i * kPartBytes, kPartBytes)));
+          return {};
+        }));
     body_.erase(0, count * kPartBytes);
     return {};
   }
@@ -192,28 +188,24 @@ class S3Storage final : public Storage {
     SMD_CHECK_OK(check_key(key));
     const std::vector<Span> spans = spans_of(ranges);
     std::vector<Bytes> parts(ranges.size());
-    std::vector<Status> done(spans.size());
-    concurrent_for(spans.size(), kMostRequests, [&](std::size_t i) {
-      const Span& span = spans[i];
-      auto text = get(
-          key, {span.start,
-                span.end == UINT64_MAX ? UINT64_MAX : span.end - span.start});
-      if (!text) {
-        done[i] = std::move(text).error();
-        return;
-      }
-      const Bytes bytes = owned(*std::move(text));
-      for (const std::size_t position : span.ranges) {
-        const std::uint64_t start = std::min<std::uint64_t>(
-            ranges[position].start - span.start, bytes.size());
-        parts[position] =
-            Bytes(bytes.owner(),
-                  bytes.span().subspan(
-                      start, std::min<std::uint64_t>(ranges[position].length,
-                                                     bytes.size() - start)));
-      }
-    });
-    for (Status& status : done) SMD_CHECK_OK(std::move(status));
+    SMD_CHECK_OK(try_concurrently(
+        spans.size(), kMostRequests, [&](std::size_t i) -> Status {
+          const auto& [start, end, positions] = spans[i];
+          SMD_TRY(std::string text,
+                  get(key, {start, end == UINT64_MAX ? end : end - start}));
+          const Bytes bytes = owned(std::move(text));
+          for (const std::size_t position : positions) {
+            const ByteRange& wanted = ranges[position];
+            const std::uint64_t first =
+                std::min<std::uint64_t>(wanted.start - start, bytes.size());
+            parts[position] =
+                Bytes(bytes.owner(),
+                      bytes.span().subspan(
+                          first, std::min<std::uint64_t>(
+                                     wanted.length, bytes.size() - first)));
+          }
+          return {};
+        }));
     return parts;
   }
 
@@ -271,19 +263,39 @@ class S3Storage final : public Storage {
   }
 
   Status move(std::string_view from, std::string_view to) override {
-    SMD_CHECK_OK(check_key(from));
-    SMD_CHECK_OK(check_key(to));
-    if (from == to) return {};
-    const Status copied =
-        place_->client.copy(place_->key(from), place_->key(to));
-    if (!copied && copied.error().code == Error::Code::not_found) return {};
-    SMD_CHECK_OK(copied);
-    return place_->client.remove(place_->key(from));
+    const ObjectMove one = {std::string(from), std::string(to)};
+    return move_each({&one, 1});
+  }
+
+  // Copies all objects before it removes one, the last one first: if this is
+  // cut off, none is lost, and the first ones are the first to be gone.
+  Status move_each(std::span<const ObjectMove> moves) override {
+    for (const auto& [from, to] : moves) {
+      SMD_CHECK_OK(check_key(from));
+      SMD_CHECK_OK(check_key(to));
+    }
+    SMD_CHECK_OK(try_concurrently(
+        moves.size(), kMostRequests,
+        [&](std::size_t i) { return copy(moves[moves.size() - 1 - i]); }));
+    return try_concurrently(
+        moves.size(), kMostRequests, [&](std::size_t i) -> Status {
+          if (moves[i].from == moves[i].to) return {};
+          return place_->client.remove(place_->key(moves[i].from));
+        });
   }
 
   bool is_remote() const override { return true; }
 
  private:
+  // A missing object is none to copy.
+  Status copy(const ObjectMove& move) const {
+    if (move.from == move.to) return {};
+    Status copied =
+        place_->client.copy(place_->key(move.from), place_->key(move.to));
+    if (!copied && copied.error().code == Error::Code::not_found) return {};
+    return copied;
+  }
+
   Result<std::string> get(std::string_view key, const ByteRange& range) const {
     const std::uint64_t most =
         std::min<std::uint64_t>(range.length, kMaxObjectBytes);

@@ -158,6 +158,43 @@ TEST(S3Storage, LeavesNoPartOfAnUploadThatFailed) {
   }
 }
 
+TEST(S3Storage, CopiesAllObjectsBeforeItRemovesOne) {
+  for (const bool is_refused : {false, true}) {
+    Bucket bucket;
+    std::vector<ObjectMove> moves;
+    for (int i = 0; i < 200; ++i) {
+      const std::string key = "index/" + std::to_string(i);
+      ASSERT_THAT(put_object(*bucket.storage, key, key), IsOk());
+      moves.push_back({key, "attempts/1/" + key});
+    }
+    moves.push_back({"index/none", "attempts/1/index/none"});
+    const auto before = bucket.server.requests().size();
+    if (is_refused) {
+      bucket.server.instead = [](const HttpRequest& request,
+                                 int) -> std::optional<Result<HttpResponse>> {
+        if (!request.url.ends_with("attempts/1/index/150")) return std::nullopt;
+        return HttpResponse{403};
+      };
+    }
+    const Status moved = bucket.storage->move_each(moves);
+    EXPECT_EQ(moved.ok(), !is_refused);
+    const auto requests = bucket.server.requests();
+    std::vector<std::string> methods;
+    for (std::size_t i = before; i < requests.size(); ++i) {
+      methods.push_back(requests[i].method);
+    }
+    const auto removals = std::ranges::find(methods, "DELETE");
+    EXPECT_EQ(std::ranges::count(methods, "PUT"), 201);
+    EXPECT_EQ(std::find(removals, methods.end(), "PUT"), methods.end());
+    for (const auto& [from, to] : moves) {
+      const auto objects = bucket.server.objects();
+      const bool existed = from != "index/none";
+      EXPECT_EQ(objects.contains("runs/a/" + from), existed && is_refused);
+      if (existed && !is_refused) EXPECT_EQ(objects.at("runs/a/" + to), from);
+    }
+  }
+}
+
 TEST(S3Storage, ListsFromAKeyOn) {
   Bucket bucket;
   for (int i = 10; i < 40; ++i) {

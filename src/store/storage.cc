@@ -76,6 +76,11 @@ Result<std::unique_ptr<ObjectLog>> Storage::create_log(std::string_view) {
   return std::unique_ptr<ObjectLog>();
 }
 
+Status Storage::move_each(std::span<const ObjectMove> moves) {
+  for (const auto& [from, to] : moves) SMD_CHECK_OK(move(from, to));
+  return {};
+}
+
 Result<std::unique_ptr<ObjectReader>> Storage::open(
     std::string_view key) const {
   return std::unique_ptr<ObjectReader>(std::make_unique<KeyReader>(*this, key));

@@ -226,6 +226,11 @@ class UploadQueue final : public Storage {
     return inner_->move(from, to);
   }
 
+  Status move_each(std::span<const ObjectMove> moves) override {
+    SMD_CHECK_OK(settle_all());
+    return inner_->move_each(moves);
+  }
+
   bool is_remote() const override { return inner_->is_remote(); }
   Result<bool> settle() override { return uploads_->settle(); }
 

@@ -196,6 +196,24 @@ TEST_P(StorageSuite, MovesAnObjectToAnotherKey) {
   EXPECT_FALSE(storage_->move("../a", "a"));
 }
 
+TEST_P(StorageSuite, MovesManyObjects) {
+  std::vector<ObjectMove> moves;
+  for (int i = 0; i < 70; ++i) {
+    const std::string key = "index/" + std::to_string(i);
+    put(key, std::to_string(i));
+    moves.push_back({key, "aside/" + key});
+  }
+  moves.push_back({"none", "aside/none"});
+  moves.push_back({"index/5", "index/5"});
+  put("index/other", "");
+  ASSERT_TRUE(storage_->move_each(moves));
+  EXPECT_THAT(keys("index/"), testing::ElementsAre("index/other"));
+  EXPECT_THAT(keys("aside/"), testing::SizeIs(70));
+  EXPECT_EQ(get("aside/index/69"), "69");
+  moves = {{"../a", "a"}};
+  EXPECT_FALSE(storage_->move_each(moves));
+}
+
 TEST_P(StorageSuite, CutsRangesShortAtTheEnd) {
   put("a", "0123456789");
   const std::vector<ByteRange> ranges = {

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <functional>
 
+#include "smdebug/base/result.h"
+
 namespace [[gnu::visibility("default")]] smdebug {
 
 /// Calls `work(begin, end)` concurrently for ranges that together cover [0, n),
@@ -19,5 +21,10 @@ void parallel_for(std::size_t n, std::size_t least,
 /// more threads than there are cores.
 void concurrent_for(std::size_t n, std::size_t most,
                     const std::function<void(std::size_t)>& work);
+
+/// Same for work that can fail. Does all of it, and returns the failure with
+/// the least i.
+Status try_concurrently(std::size_t n, std::size_t most,
+                        const std::function<Status(std::size_t)>& work);
 
 }  // namespace smdebug

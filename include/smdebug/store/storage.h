@@ -33,6 +33,11 @@ struct ObjectRange {
   ByteRange range;
 };
 
+// An object that gets another key.
+struct ObjectMove {
+  std::string from, to;
+};
+
 // Bytes that were read. A copy, so they stay as they are if the file is
 // replaced, shortened or overwritten.
 class Bytes {
@@ -200,6 +205,10 @@ class Storage {
   /// Gives the object `from` the key `to`, replacing an older object with that
   /// key; succeeds if `from` does not exist. Fails with `io`.
   virtual Status move(std::string_view from, std::string_view to) = 0;
+
+  /// Moves many objects, in this order as far as others can see. Fails like
+  /// `move`; some of them are moved then. A backend may do it at once.
+  virtual Status move_each(std::span<const ObjectMove> moves);
 
   /// True if calls are requests over a network. False by default.
   virtual bool is_remote() const { return false; }
