@@ -77,7 +77,7 @@ def test_the_storage_keeps_its_contract(server, store):
         timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"[  PASSED  ] {21 if left_out else 22} tests" in done.stdout
+    assert f"[  PASSED  ] {22 if left_out else 23} tests" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["pytorch_modes", "keras_fit", "workers_two"])
