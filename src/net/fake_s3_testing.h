@@ -15,6 +15,7 @@
 
 #include "base/strings.h"
 #include "net/aws_signature.h"
+#include "net/hmac.h"
 #include "net/http.h"
 
 namespace smdebug {
@@ -74,6 +75,10 @@ class FakeS3 : public HttpClient {
   static HttpResponse failure(int status, std::string_view code) {
     return {status, "<?xml version=\"1.0\"?><Error><Code>" + std::string(code) +
                         "</Code><Message>told by the test</Message></Error>"};
+  }
+
+  static std::string tag(const std::string& object) {
+    return '"' + hex_text(md5(object)) + '"';
   }
 
   static std::string decoded(std::string_view text) {
@@ -151,7 +156,7 @@ class FakeS3 : public HttpClient {
     if (found == objects_.end()) return failure(404, "NoSuchKey");
     std::string_view range = header(request, "range");
     if (range.empty()) {
-      HttpResponse whole{200, found->second};
+      HttpResponse whole{200, found->second, {{"etag", tag(found->second)}}};
       const auto checksum = checksums_.find(key);
       if (checksum != checksums_.end() && !checksum->second.empty()) {
         whole.headers.push_back({"x-amz-checksum-crc32c", checksum->second});
@@ -166,7 +171,9 @@ class FakeS3 : public HttpClient {
         find_number<std::uint64_t>(range.substr(dash + 1))
             .value_or(UINT64_MAX - 1);
     if (start >= found->second.size()) return failure(416, "InvalidRange");
-    return {206, found->second.substr(start, last + 1 - start)};
+    return {206,
+            found->second.substr(start, last + 1 - start),
+            {{"etag", tag(found->second)}}};
   }
 
   HttpResponse page(const Query& query) const {
@@ -201,7 +208,8 @@ class FakeS3 : public HttpClient {
       if (has_more) break;
       last = key;
       body += "<Contents><Key>" + uri_encoded(key, true) + "</Key><Size>" +
-              std::to_string(object.size()) + "</Size></Contents>";
+              std::to_string(object.size()) + "</Size><ETag>" + tag(object) +
+              "</ETag></Contents>";
     }
     body += has_more
                 ? "<IsTruncated>true</IsTruncated><NextContinuationToken>" +

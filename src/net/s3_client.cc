@@ -154,15 +154,25 @@ std::optional<std::vector<XmlRecord>> listed(const HttpResponse& page) {
   return find_xml_records(page.body, "ListBucketResult", "Contents");
 }
 
+// A tag is the same object's with and without the quotes around it.
+std::string plain_tag(std::string_view tag) {
+  if (tag.size() >= 2 && tag.front() == '"' && tag.back() == '"') {
+    tag = tag.substr(1, tag.size() - 2);
+  }
+  return std::string(tag);
+}
+
 // Adds the objects of a page. A server may repeat those of the page before.
 void add_objects(const HttpResponse& page, std::vector<S3Object>& objects) {
   const bool is_encoded = find_xml_text(page.body, "EncodingType") == "url";
   const auto records = listed(page);
   for (const XmlRecord& record : *records) {
-    const auto key = record.find("Key"), bytes = record.find("Size");
+    const auto key = record.find("Key"), bytes = record.find("Size"),
+               tag = record.find("ETag");
     if (key == record.end() || bytes == record.end()) continue;
     S3Object object = {is_encoded ? uri_decoded(key->second) : key->second,
-                       find_number<std::uint64_t>(bytes->second).value_or(0)};
+                       find_number<std::uint64_t>(bytes->second).value_or(0),
+                       tag == record.end() ? "" : plain_tag(tag->second)};
     if (objects.empty() || objects.back().key < object.key) {
       objects.push_back(std::move(object));
     }
@@ -205,8 +215,9 @@ S3Client::S3Client(S3Location location, S3Endpoint endpoint,
 // --- the objects ---
 
 Result<std::string> S3Client::get(std::string_view key, std::uint64_t start,
-                                  std::uint64_t length,
-                                  std::uint64_t max_bytes) const {
+                                  std::uint64_t length, std::uint64_t max_bytes,
+                                  std::string* tag) const {
+  if (tag != nullptr) tag->clear();
   if (length == 0) return std::string();
   Request wanted = request("read", "GET", key);
   if (!is_of_google_) {
@@ -228,6 +239,7 @@ Result<std::string> S3Client::get(std::string_view key, std::uint64_t start,
     SMD_TRY(response, confirmed(wanted, std::move(response)));
   }
   if (response.status == 416) return std::string();  // begins after the end
+  if (tag != nullptr) *tag = plain_tag(response.header("etag"));
   std::string bytes = std::move(response.body);
   if (!is_whole && response.status == 200) {
     // The server does not know ranges, and sent all bytes.
@@ -308,8 +320,8 @@ Status S3Client::copy(std::string_view from, std::string_view to) const {
 }
 
 Status S3Client::for_each_page(
-    Request wanted,
-    const std::function<bool(const HttpResponse& page)>& take) const {
+    Request wanted, const std::function<bool(const HttpResponse& page)>& take,
+    S3Pages pages) const {
   const Request first = wanted;
   wanted.find_fault = [](const HttpResponse& page) {
     return listed(page) ? "" : "the answer is not that of an S3 server";
@@ -317,6 +329,7 @@ Status S3Client::for_each_page(
   for (std::string token;;) {
     SMD_TRY(const HttpResponse page, send(wanted));
     const bool has_new = take(page);
+    if (pages == S3Pages::first) return {};
     if (find_xml_text(page.body, "IsTruncated") != "true") return {};
     token = find_xml_text(page.body, "NextContinuationToken").value_or("");
     if (token.empty()) return {};
@@ -334,18 +347,20 @@ Status S3Client::for_each_page(
 }
 
 Result<std::vector<S3Object>> S3Client::list(std::string_view prefix,
-                                             std::string_view after) const {
+                                             std::string_view after,
+                                             S3Pages pages) const {
   Request wanted = request("list", "GET", "");
   wanted.query = {{"list-type", "2"},
                   {"encoding-type", "url"},
                   {"prefix", std::string(prefix)}};
   if (!after.empty()) wanted.query.emplace_back("start-after", after);
   std::vector<S3Object> objects;
-  SMD_CHECK_OK(for_each_page(wanted, [&](const HttpResponse& page) {
+  const auto take = [&](const HttpResponse& page) {
     const std::size_t before = objects.size();
     add_objects(page, objects);
     return objects.size() > before;
-  }));
+  };
+  SMD_CHECK_OK(for_each_page(wanted, take, pages));
   return objects;
 }
 

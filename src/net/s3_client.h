@@ -56,7 +56,11 @@ S3Endpoint s3_endpoint(const S3Location& location);
 struct S3Object {
   std::string key;
   std::uint64_t bytes = 0;
+  std::string tag;  // changes with the content; empty if the server has none
 };
+
+// How much of a listing is requested: a page has a thousand keys.
+enum class S3Pages { all, first };
 
 // Returns the credentials of a request; nothing if there are none, and the
 // request is sent without a signature, as public buckets allow.
@@ -73,9 +77,11 @@ class S3Client {
            RetryPolicy retries = {});
 
   // Returns the bytes [start, start + length) of an object, cut short at its
-  // end. Fails with `io` if there are more than `max_bytes`.
+  // end. Fails with `io` if there are more than `max_bytes`. Sets `tag`, unless
+  // it is null, to the tag of the object they are of; empty if unknown.
   Result<std::string> get(std::string_view key, std::uint64_t start,
-                          std::uint64_t length, std::uint64_t max_bytes) const;
+                          std::uint64_t length, std::uint64_t max_bytes,
+                          std::string* tag = nullptr) const;
 
   Result<bool> exists(std::string_view key) const;
 
@@ -95,7 +101,8 @@ class S3Client {
   // Returns the objects whose key begins with `prefix` and sorts after `after`,
   // sorted by the bytes of their keys: one request per thousand.
   Result<std::vector<S3Object>> list(std::string_view prefix,
-                                     std::string_view after) const;
+                                     std::string_view after,
+                                     S3Pages pages = S3Pages::all) const;
 
   // Returns the keys that begin with `prefix` and have no '/' after it, and
   // once what the others have up to there, with the '/'. Sorted.
@@ -146,8 +153,8 @@ class S3Client {
   // Calls `take` for each page of a listing; it returns whether the page has
   // anything that those before it had not.
   Status for_each_page(
-      Request wanted,
-      const std::function<bool(const HttpResponse& page)>& take) const;
+      Request wanted, const std::function<bool(const HttpResponse& page)>& take,
+      S3Pages pages = S3Pages::all) const;
   Result<HttpResponse> confirmed(const Request& request,
                                  HttpResponse response) const;
   Result<bool> put_if_absent(std::string_view key, std::string_view body) const;

@@ -88,6 +88,32 @@ TEST_F(S3ClientTest, ReadsWhatItWrote) {
   EXPECT_THAT(client_.exists("l"), IsOkAndHolds(false));
 }
 
+TEST_F(S3ClientTest, HasTheTagOfAnObjectThatItListsOrReads) {
+  // MD5 of "abc", from RFC 1321.
+  const std::string expected = "900150983cd24fb0d6963f7d28e17f72";
+  ASSERT_THAT(client_.put("k", "abc"), IsOk());
+  const auto objects = client_.list("", "");
+  ASSERT_THAT(objects, IsOk());
+  EXPECT_THAT(*objects, ElementsAre(Field(&S3Object::tag, expected)));
+  for (const std::uint64_t start : {0, 1}) {
+    std::string tag;
+    ASSERT_THAT(client_.get("k", start, UINT64_MAX, 100, &tag), IsOk());
+    EXPECT_EQ(tag, expected);
+  }
+}
+
+TEST_F(S3ClientTest, ListsOnePageIfThatIsWanted) {
+  for (int i = 10; i < 40; ++i) {
+    ASSERT_THAT(client_.put(std::to_string(i), ""), IsOk());
+  }
+  const std::size_t before = server_.requests().size();
+  const auto objects = client_.list("", "12", S3Pages::first);
+  ASSERT_THAT(objects, IsOk());
+  EXPECT_THAT(*objects, SizeIs(FakeS3::kKeysPerPage));
+  EXPECT_EQ(objects->front().key, "13");
+  EXPECT_EQ(server_.requests().size(), before + 1);
+}
+
 TEST_F(S3ClientTest, SignsARequestWithItsBody) {
   ASSERT_THAT(client_.put("a b/ü", "body"), IsOk());
   const HttpRequest request = server_.requests().at(0);
