@@ -54,6 +54,29 @@ class Requests:
         return new
 
 
+# Checks every value of the run in the argument, and counts them.
+READING = """
+import sys
+import numpy as np
+from smdebug.trials import create_trial
+values = create_trial(sys.argv[1]).tensor("gradient/a").values()
+assert all((value == np.full(4, step)).all() for step, value in enumerate(values))
+print(len(values))
+"""
+
+
+def start_reading(store):
+    command = [sys.executable, "-c", READING, store.uri("run")]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish_reading(process):
+    """What the process has written to standard error."""
+    numbers, messages = process.communicate(timeout=120)
+    assert (process.returncode, numbers.strip()) == (0, str(STEPS)), messages
+    return messages
+
+
 def listings(requests):
     return [each for each in requests if "list-type=2" in each]
 
@@ -156,3 +179,48 @@ def test_pack_makes_the_next_start_quick(stored):
     made = requests()
     assert len(reads_of(made, "index")) == 0 and len(reads_of(made, "statistics")) == 2
     assert not trial.damage()
+
+
+def test_another_process_requests_no_file_that_is_in_the_cache(stored, tmp_path, monkeypatch):
+    store, requests, _ = stored
+    monkeypatch.setenv("SMDEBUG_CACHE_DIR", str(tmp_path / "cache"))
+    requests()
+    assert not finish_reading(start_reading(store))
+    made = requests()
+    assert len(reads_of(made, "events")) == STEPS
+    pages = len(listings(made))
+    assert not finish_reading(start_reading(store))
+    made = requests()
+    assert not reads_of(made, "events") and not reads_of(made, "statistics")
+    assert len(listings(made)) == pages <= 2 + 2 + 6  # `index/` and `events/` have two pages each
+    assert len(made) <= 30
+
+
+def test_two_processes_fill_one_cache(stored, tmp_path, monkeypatch):
+    store, requests, _ = stored
+    monkeypatch.setenv("SMDEBUG_CACHE_DIR", str(tmp_path / "cache"))
+    for process in [start_reading(store), start_reading(store)]:
+        assert not finish_reading(process)
+    requests()
+    assert not finish_reading(start_reading(store))
+    assert not reads_of(requests(), "events")
+
+
+def test_a_cache_that_cannot_be_written_is_one_warning(stored, tmp_path, monkeypatch):
+    store, requests, _ = stored
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("SMDEBUG_CACHE_DIR", str(tmp_path / "file"))
+    requests()
+    messages = finish_reading(start_reading(store))
+    assert messages.count("\n") == 1 and "warning: SMDEBUG_CACHE_DIR: " in messages
+    assert len(reads_of(requests(), "events")) == STEPS
+
+
+def test_a_cache_of_no_bytes_is_none(stored, tmp_path, monkeypatch):
+    store, _, _ = stored
+    monkeypatch.setenv("SMDEBUG_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("SMDEBUG_CACHE_MIB", "0")
+    np.testing.assert_array_equal(
+        create_trial(store.uri("run")).tensor("gradient/a").value(700), vector_of(700)
+    )
+    assert not (tmp_path / "cache").exists()

@@ -12,6 +12,7 @@
 #include "smdebug/store/storage.h"
 
 #include "net/s3_client.h"
+#include "store/tagged_storage.h"
 
 namespace smdebug {
 
@@ -33,7 +34,7 @@ std::shared_ptr<Storage> make_memory_storage(std::string uri);
 
 // Stores objects below a prefix of a bucket. `http` and `clock` live at least
 // as long as the storage.
-std::shared_ptr<Storage> make_s3_storage(
+std::shared_ptr<TaggedStorage> make_s3_storage(
     S3Location location, S3Endpoint endpoint, FindCredentials find,
     const HttpClient& http, const Clock& clock, RetryPolicy retries = {});
 

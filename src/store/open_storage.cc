@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "net/aws_credentials.h"
 #include "net/http.h"
 #include "store/backends.h"
+#include "store/cached_storage.h"
 
 namespace smdebug {
 namespace {
@@ -48,6 +50,46 @@ Result<std::string> expand_home(std::string_view path) {
                  fmt::format("cannot expand '{}': HOME is not set", path)};
   }
   return *home + std::string(path.substr(1));
+}
+
+constexpr int kUsualCacheMebibytes = 1024;
+
+// The cache of the folder that the environment names; null if it names none.
+// Storages share it, so that they give it up together.
+std::shared_ptr<ObjectCache> cache_of_environment() {
+  const std::string wanted = environment_text("SMDEBUG_CACHE_DIR");
+  const int mebibytes = environment_number(
+      "SMDEBUG_CACHE_MIB", kUsualCacheMebibytes, default_logger());
+  if (wanted.empty() || mebibytes == 0) return nullptr;
+  const auto path = expand_home(wanted);
+  std::error_code unknown;
+  const auto folder = std::filesystem::absolute(path ? *path : wanted, unknown);
+  if (unknown) return nullptr;
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, int>, std::shared_ptr<ObjectCache>>
+      by_folder;
+  const std::scoped_lock lock(mutex);
+  auto& cache = by_folder[{folder.string(), mebibytes}];
+  if (!cache) {
+    cache = std::make_shared<ObjectCache>(
+        folder.string(), std::uint64_t(mebibytes) << 20, default_logger());
+  }
+  return cache;
+}
+
+std::shared_ptr<Storage> open_s3(S3Location location) {
+  const S3Endpoint endpoint = s3_endpoint(location);
+  std::string place = endpoint.url + "\n" + location.text();
+  auto storage = make_s3_storage(
+      std::move(location), endpoint,
+      [] { return shared_aws_credentials().current(); }, http_client(),
+      system_clock(),
+      RetryPolicy::within(WaitLimit::from_environment().at_most));
+  if (auto cache = cache_of_environment()) {
+    return make_cached_storage(std::move(storage), std::move(cache),
+                               std::move(place));
+  }
+  return storage;
 }
 
 // The part of a path that exists, as far as it consists of folders.
@@ -112,14 +154,7 @@ Result<std::shared_ptr<Storage>> open_storage(std::string_view location,
     return named_memory_storage(location);
   }
   SMD_TRY(auto s3, parse_s3_location(location));
-  if (s3) {
-    const S3Endpoint endpoint = s3_endpoint(*s3);
-    return make_s3_storage(
-        *std::move(s3), endpoint,
-        [] { return shared_aws_credentials().current(); }, http_client(),
-        system_clock(),
-        RetryPolicy::within(WaitLimit::from_environment().at_most));
-  }
+  if (s3) return open_s3(*std::move(s3));
   if (const auto scheme = scheme_of(location)) {
     return Error{Error::Code::unsupported,
                  fmt::format("cannot open '{}': smdebug reads and writes "

@@ -162,7 +162,7 @@ class S3Writer final : public ObjectWriter {
   bool is_open_ = true;
 };
 
-class S3Storage final : public Storage {
+class S3Storage final : public TaggedStorage {
  public:
   explicit S3Storage(std::shared_ptr<const Place> place)
       : place_(std::move(place)), uri_(place_->location.text()) {}
@@ -185,14 +185,23 @@ class S3Storage final : public Storage {
 
   Result<std::vector<Bytes>> read(
       std::string_view key, std::span<const ByteRange> ranges) const override {
+    std::string tag;
+    return read_tagged(key, ranges, tag);
+  }
+
+  Result<std::vector<Bytes>> read_tagged(std::string_view key,
+                                         std::span<const ByteRange> ranges,
+                                         std::string& tag) const override {
     SMD_CHECK_OK(check_key(key));
     const std::vector<Span> spans = spans_of(ranges);
     std::vector<Bytes> parts(ranges.size());
+    std::vector<std::string> tags(spans.size());
     SMD_CHECK_OK(try_concurrently(
         spans.size(), kMostRequests, [&](std::size_t i) -> Status {
           const auto& [start, end, positions] = spans[i];
           SMD_TRY(std::string text,
-                  get(key, {start, end == UINT64_MAX ? end : end - start}));
+                  get(key, {start, end == UINT64_MAX ? end : end - start},
+                      tags[i]));
           const Bytes bytes = owned(std::move(text));
           for (const std::size_t position : positions) {
             const ByteRange& wanted = ranges[position];
@@ -206,6 +215,10 @@ class S3Storage final : public Storage {
           }
           return {};
         }));
+    const bool is_one_object =
+        !tags.empty() &&
+        std::ranges::count(tags, tags.front()) == std::ssize(tags);
+    tag = is_one_object ? tags.front() : "";
     return parts;
   }
 
@@ -219,27 +232,47 @@ class S3Storage final : public Storage {
 
   std::vector<Result<Bytes>> read_each(
       std::span<const ObjectRange> ranges) const override {
+    std::vector<std::string> tags;
+    return read_each_tagged(ranges, tags);
+  }
+
+  std::vector<Result<Bytes>> read_each_tagged(
+      std::span<const ObjectRange> ranges,
+      std::vector<std::string>& tags) const override {
     std::vector<Result<Bytes>> parts(
         ranges.size(), Error{Error::Code::internal, "was not read"});
-    concurrent_for(ranges.size(), kMostRequests,
-                   [&](std::size_t i) { parts[i] = read_part(ranges[i]); });
+    tags.assign(ranges.size(), "");
+    concurrent_for(ranges.size(), kMostRequests, [&](std::size_t i) {
+      parts[i] = read_part(ranges[i], tags[i]);
+    });
     return parts;
   }
 
   Result<std::vector<ObjectEntry>> list(std::string_view prefix,
                                         std::string_view after) const override {
-    const std::size_t skipped = place_->key("").size();
-    SMD_TRY(const auto objects,
-            place_->client.list(place_->key(prefix),
-                                after.empty() ? "" : place_->key(after)));
+    SMD_TRY(auto tagged, list_tagged(prefix, after, S3Pages::all));
     std::vector<ObjectEntry> entries;
+    entries.reserve(tagged.size());
+    for (TaggedEntry& each : tagged) entries.push_back(std::move(each.entry));
+    return entries;
+  }
+
+  Result<std::vector<TaggedEntry>> list_tagged(std::string_view prefix,
+                                               std::string_view after,
+                                               S3Pages pages) const override {
+    const std::size_t skipped = place_->key("").size();
+    SMD_TRY(auto objects, place_->client.list(
+                              place_->key(prefix),
+                              after.empty() ? "" : place_->key(after), pages));
+    std::vector<TaggedEntry> entries;
     entries.reserve(objects.size());
-    for (const S3Object& object : objects) {
+    for (S3Object& object : objects) {
       if (object.key.size() < skipped) continue;
       std::string key = object.key.substr(skipped);
       // Keys that are no names in a run, such as the "folder/" of a browser.
       if (!check_key(key)) continue;
-      entries.push_back({std::move(key), object.bytes});
+      entries.push_back(
+          {{std::move(key), object.bytes}, std::move(object.tag)});
     }
     return entries;
   }
@@ -296,16 +329,17 @@ class S3Storage final : public Storage {
     return copied;
   }
 
-  Result<std::string> get(std::string_view key, const ByteRange& range) const {
+  Result<std::string> get(std::string_view key, const ByteRange& range,
+                          std::string& tag) const {
     const std::uint64_t most =
         std::min<std::uint64_t>(range.length, kMaxObjectBytes);
-    return place_->client.get(place_->key(key), range.start, range.length,
-                              most);
+    return place_->client.get(place_->key(key), range.start, range.length, most,
+                              &tag);
   }
 
-  Result<Bytes> read_part(const ObjectRange& wanted) const {
+  Result<Bytes> read_part(const ObjectRange& wanted, std::string& tag) const {
     SMD_CHECK_OK(check_key(wanted.key));
-    SMD_TRY(std::string text, get(wanted.key, wanted.range));
+    SMD_TRY(std::string text, get(wanted.key, wanted.range, tag));
     return owned(std::move(text));
   }
 
@@ -315,7 +349,7 @@ class S3Storage final : public Storage {
 
 }  // namespace
 
-std::shared_ptr<Storage> make_s3_storage(
+std::shared_ptr<TaggedStorage> make_s3_storage(
     S3Location location, S3Endpoint endpoint, FindCredentials find,
     const HttpClient& http, const Clock& clock, RetryPolicy retries) {
   return std::make_shared<S3Storage>(

@@ -1,16 +1,14 @@
-// The storage over a bucket in memory, and over a real server where there is
-// one.
+// The storage over a bucket in memory. It also runs the suite of
+// storage_conformance_test.cc, over a real server too where there is one.
 
 #include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/environment.h"
 #include "base/result_matchers_testing.h"
 #include "net/fake_s3_testing.h"
 #include "store/backends.h"
-#include "tests/conformance/storage_suite.h"
 #include "tests/support/fake_clock_testing.h"
 
 namespace smdebug {
@@ -35,32 +33,6 @@ struct Bucket {
         server, clock);
   }
 };
-
-std::shared_ptr<Storage> make_in_memory(const std::string& prefix) {
-  const auto bucket = std::make_shared<Bucket>(prefix);
-  return {bucket, bucket->storage.get()};
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    S3, StorageSuite,
-    testing::Values([] { return make_in_memory("runs/a"); },
-                    [] { return make_in_memory(""); }));
-
-// Empty stores of a real server, of which python/tests/test_object_stores.py
-// tells the location and the credentials.
-constexpr const char* kServerVariable = "SMDEBUG_TEST_STORE";
-
-std::vector<MakeStorage> stores_of_server() {
-  const auto location = environment_variable(kServerVariable);
-  if (!location) return {};
-  return {[location] {
-    static int made = 0;
-    return *open_storage(*location + "/" + std::to_string(++made));
-  }};
-}
-
-INSTANTIATE_TEST_SUITE_P(Server, StorageSuite,
-                         testing::ValuesIn(stores_of_server()));
 
 std::vector<std::string> ranges_requested(const FakeS3& server) {
   std::vector<std::string> ranges;
