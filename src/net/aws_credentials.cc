@@ -17,14 +17,21 @@ constexpr double kAdvisorySeconds = 15 * 60;
 constexpr double kMandatorySeconds = 10 * 60;
 constexpr double kPauseSeconds = 60;
 
-bool has_expired(const AwsFound& found, double now) {
-  return found.expires && *found.expires <= now;
+bool has_expired(std::optional<double> expires, double now) {
+  return expires && *expires <= now;
+}
+
+AwsCredentials credentials_of(AwsSnapshot snapshot) {
+  return {std::move(snapshot.access_key_id),
+          std::move(snapshot.secret_access_key),
+          std::move(snapshot.session_token)};
 }
 
 // Returns an error in place of credentials that have expired.
 AwsFinding unexpired(AwsFinding finding, const std::string& source,
                      double now) {
-  if (!finding || !*finding || !has_expired(**finding, now)) return finding;
+  if (!finding || !*finding || !has_expired((*finding)->expires, now))
+    return finding;
   return Error{Error::Code::unavailable,
                fmt::format("{} returned credentials that expired at {}", source,
                            utc_text(*(*finding)->expires))};
@@ -37,6 +44,37 @@ AwsCredentialChain::AwsCredentialChain(const HttpClient& http,
     : access_{http, clock} {}
 
 Result<std::optional<AwsCredentials>> AwsCredentialChain::current() {
+  std::optional<AwsSnapshot> snapshot = valid_snapshot();
+  if (!snapshot) return configured();
+  if (!snapshot->precedes_variables) {
+    SMD_TRY(auto variables, find_environment_credentials());
+    if (variables) return std::optional(std::move(variables->credentials));
+  }
+  return std::optional(credentials_of(*std::move(snapshot)));
+}
+
+void AwsCredentialChain::set_snapshot(std::optional<AwsSnapshot> snapshot) {
+  const std::lock_guard lock(mutex_);
+  snapshot_ = std::move(snapshot);
+  renewal_ = snapshot_ && snapshot_->expires
+                 ? *snapshot_->expires - kAdvisorySeconds
+                 : std::numeric_limits<double>::infinity();
+}
+
+bool AwsCredentialChain::is_renewal_due() const {
+  return access_.clock.wall_seconds() > renewal_;
+}
+
+std::optional<AwsSnapshot> AwsCredentialChain::valid_snapshot() const {
+  const std::lock_guard lock(mutex_);
+  if (!snapshot_ ||
+      has_expired(snapshot_->expires, access_.clock.wall_seconds())) {
+    return {};
+  }
+  return snapshot_;
+}
+
+Result<std::optional<AwsCredentials>> AwsCredentialChain::configured() {
   SMD_TRY(auto variables, find_environment_credentials());
   if (variables) return std::optional(std::move(variables->credentials));
   std::unique_lock looking(look_up_mutex_, std::defer_lock);
@@ -91,7 +129,7 @@ Result<std::optional<AwsCredentials>> AwsCredentialChain::keep(
     found_ = **std::move(finding);
     return std::optional(found_->credentials);
   }
-  if (found_ && !has_expired(*found_, now)) {
+  if (found_ && !has_expired(found_->expires, now)) {
     if (!finding) {
       default_logger().warning(
           "AWS credentials: they expire at " + utc_text(*found_->expires) +
@@ -111,7 +149,14 @@ AwsCredentialChain& shared_aws_credentials() {
   return chain;
 }
 
+void set_aws_snapshot(std::optional<AwsSnapshot> snapshot) {
+  shared_aws_credentials().set_snapshot(std::move(snapshot));
+}
+
+bool is_aws_renewal_due() { return shared_aws_credentials().is_renewal_due(); }
+
 bool has_aws_credentials() {
+  if (shared_aws_credentials().valid_snapshot()) return true;
   if (!environment_text("AWS_ACCESS_KEY_ID").empty() &&
       !environment_text("AWS_SECRET_ACCESS_KEY").empty()) {
     return true;

@@ -4,12 +4,15 @@
 // for `aws` and boto3 on this machine works for smdebug. `AwsService` signs its
 // requests with them; aws_sources.h lists the sources.
 
+#include <atomic>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <string>
 
 #include "smdebug/base/clock.h"
 #include "smdebug/base/result.h"
+#include "smdebug/net/aws_snapshot.h"
 
 #include "net/aws_sources.h"
 
@@ -24,6 +27,10 @@ class AwsCredentialChain {
   AwsCredentialChain(const AwsCredentialChain&) = delete;
   AwsCredentialChain& operator=(const AwsCredentialChain&) = delete;
 
+  // Returns the snapshot, if it is valid, and otherwise the `configured()`
+  // credentials. A snapshot that does not precede variables follows them.
+  Result<std::optional<AwsCredentials>> current();
+
   // Returns the credentials of the first source that has some: variables,
   // profile, container, instance. Returns nothing if none is configured. Fails
   // with the error of a source that is configured; it names the source and the
@@ -34,7 +41,14 @@ class AwsCredentialChain {
   // source fails, the old credentials are returned as long as they are valid,
   // and the failure is logged. Safe to call from several threads: only one of
   // them asks, and the others wait for it in the last 10 minutes.
-  Result<std::optional<AwsCredentials>> current();
+  Result<std::optional<AwsCredentials>> configured();
+
+  // See `set_aws_snapshot` and `is_aws_renewal_due`.
+  void set_snapshot(std::optional<AwsSnapshot> snapshot);
+  bool is_renewal_due() const;
+
+  // Returns nothing if there is no snapshot, or it has expired.
+  std::optional<AwsSnapshot> valid_snapshot() const;
 
  private:
   // Whether the sources have to be asked.
@@ -49,15 +63,18 @@ class AwsCredentialChain {
   mutable std::mutex mutex_;  // of the following; taken after the other one
   std::optional<AwsFound> found_;
   double next_look_up_ = 0;  // not before, unless they have expired
+  std::optional<AwsSnapshot> snapshot_;
+  // Apart from the mutex, so that a step does not wait for another thread.
+  std::atomic<double> renewal_ = std::numeric_limits<double>::infinity();
 };
 
 // Returns the chain that the whole process shares, with the real clients. It
 // lives as long as the process.
 AwsCredentialChain& shared_aws_credentials();
 
-// Returns true if a source other than the instance is configured. Sends no
-// request and runs no program. A configuration that cannot be read counts: the
-// chain then says why.
+// Returns true if there is a valid snapshot, or a source other than the
+// instance is configured. Sends no request and runs no program. A configuration
+// that cannot be read counts: the chain then says why.
 bool has_aws_credentials();
 
 // Returns AWS_REGION, AWS_DEFAULT_REGION, the region of the selected profile,

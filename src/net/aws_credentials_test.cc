@@ -263,7 +263,71 @@ TEST_F(AwsCredentialsTest, AreReturnedWhileAnotherThreadRenewsThem) {
   EXPECT_EQ(http.requests(), 2);
 }
 
+AwsSnapshot snapshot_of(const char* key, std::optional<double> expires = {}) {
+  return {.access_key_id = key,
+          .secret_access_key = "secret",
+          .session_token = "token",
+          .expires = expires};
+}
+
+TEST_F(AwsCredentialsTest, AreThoseOfTheSnapshotWhileItIsValid) {
+  configure_container();
+  const ScriptedHttp http({key_response("ECS", "2015-08-30T18:36:00Z")});
+  AwsCredentialChain chain(http, clock_);
+  chain.set_snapshot(snapshot_of("SNAP", kAwsNow + kHour));
+  EXPECT_THAT(chain.current(), has_key("SNAP"));
+  EXPECT_THAT(
+      chain.current(),
+      IsOkAndHolds(Optional(Field(&AwsCredentials::session_token, "token"))));
+  clock_.set_wall_seconds(kAwsNow + kHour - 1);
+  EXPECT_THAT(chain.current(), has_key("SNAP"));
+  EXPECT_TRUE(http.requests().empty());
+  clock_.set_wall_seconds(kAwsNow + kHour);
+  EXPECT_THAT(chain.current(), has_key("ECS"));
+  chain.set_snapshot(snapshot_of("SNAP2"));
+  EXPECT_THAT(chain.current(), has_key("SNAP2"));
+  EXPECT_THAT(chain.configured(), has_key("ECS"));
+  chain.set_snapshot({});
+  EXPECT_THAT(chain.current(), has_key("ECS"));
+}
+
+TEST_F(AwsCredentialsTest, AreThoseOfVariablesUnlessTheProgramSelectedOthers) {
+  const ScriptedHttp http;
+  AwsCredentialChain chain(http, clock_);
+  AwsSnapshot snapshot = snapshot_of("SNAP");
+  chain.set_snapshot(snapshot);
+  configure_all();
+  EXPECT_THAT(chain.current(), has_key("ENV"));
+  snapshot.precedes_variables = true;
+  chain.set_snapshot(snapshot);
+  EXPECT_THAT(chain.current(), has_key("SNAP"));
+}
+
+TEST_F(AwsCredentialsTest, AreDueForRenewalAQuarterOfAnHourBeforeTheyExpire) {
+  const ScriptedHttp http;
+  AwsCredentialChain chain(http, clock_);
+  EXPECT_FALSE(chain.is_renewal_due());
+  chain.set_snapshot(snapshot_of("A", kAwsNow + kHour));
+  clock_.set_wall_seconds(kAwsNow + 2700);
+  EXPECT_FALSE(chain.is_renewal_due());
+  clock_.set_wall_seconds(kAwsNow + 2701);
+  EXPECT_TRUE(chain.is_renewal_due());
+  clock_.set_wall_seconds(kAwsNow + 2 * kHour);
+  EXPECT_TRUE(chain.is_renewal_due());
+  chain.set_snapshot(snapshot_of("B", kAwsNow + 3 * kHour));
+  EXPECT_FALSE(chain.is_renewal_due());
+  chain.set_snapshot(snapshot_of("B"));
+  clock_.advance(std::chrono::hours(1000));
+  EXPECT_FALSE(chain.is_renewal_due());
+  chain.set_snapshot({});
+  EXPECT_FALSE(chain.is_renewal_due());
+}
+
 TEST_F(AwsCredentialsTest, AreConfiguredByAnySourceButTheInstance) {
+  EXPECT_FALSE(has_aws_credentials());
+  set_aws_snapshot(snapshot_of("A"));
+  EXPECT_TRUE(has_aws_credentials());
+  set_aws_snapshot({});
   EXPECT_FALSE(has_aws_credentials());
   set("AWS_ACCESS_KEY_ID", "A");
   EXPECT_FALSE(has_aws_credentials());

@@ -80,10 +80,16 @@ std::shared_ptr<ObjectCache> cache_of_environment() {
 std::shared_ptr<Storage> open_s3(S3Location location) {
   const S3Endpoint endpoint = s3_endpoint(location);
   std::string place = endpoint.url + "\n" + location.text();
+  // Its keys are HMAC keys, which boto3 does not have, also for a server that
+  // the environment names.
+  const bool is_of_google = location.scheme == "gs";
   auto storage = make_s3_storage(
       std::move(location), endpoint,
-      [] { return shared_aws_credentials().current(); }, http_client(),
-      system_clock(),
+      [is_of_google] {
+        AwsCredentialChain& chain = shared_aws_credentials();
+        return is_of_google ? chain.configured() : chain.current();
+      },
+      http_client(), system_clock(),
       RetryPolicy::within(WaitLimit::from_environment().at_most));
   if (auto cache = cache_of_environment()) {
     return make_cached_storage(std::move(storage), std::move(cache),
