@@ -2331,3 +2331,16 @@ def judge_for_ray(arguments: Sequence[str], load_rule: Callable) -> bytes:
     """
     Judges the run of a command line of `smdebug check --ray` and returns its result in bytes, for the process that made the command line.
     """
+
+def set_aws_snapshot(access_key_id: str, secret_access_key: str, session_token: str, expires: float | None, precedes_variables: bool) -> None:
+    """
+    Makes requests to AWS use these credentials until `expires`, in seconds since the epoch; None for credentials that never expire.
+    """
+
+def remove_aws_snapshot() -> None:
+    """Makes requests to AWS use the credentials that the core finds."""
+
+def is_aws_renewal_due() -> bool:
+    """
+    Whether the credentials of set_aws_snapshot expire within 15 minutes, or have expired.
+    """

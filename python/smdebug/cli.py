@@ -4,11 +4,13 @@ runs over a Ray cluster and write files with libraries of Python."""
 from __future__ import annotations
 
 import contextlib
+import itertools
 import signal
 import sys
 from collections.abc import Callable, Sequence
 
 from smdebug import _core
+from smdebug.aws_credentials import use_boto3_credentials
 from smdebug.export_files import write_export
 from smdebug.rules.judge import load_judge
 
@@ -35,10 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     A rule in Python prints to standard error, because standard output may be JSON.
     """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    # Those after "--" belong to the training.
+    use_boto3_credentials(*itertools.takewhile(lambda word: word != "--", given))
     # Python's own handlers would keep Ctrl-C and a closed pipe from the C++ code.
     for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
-    given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["--cmake-dir"]:
         print("smdebug: error:", CMAKE_DIR, file=sys.stderr)
         return 1

@@ -8,6 +8,7 @@ from typing import Any
 
 from smdebug import _core
 from smdebug._core import ModeKeys, RecordCheck
+from smdebug.aws_credentials import use_boto3_credentials
 from smdebug.exceptions import SMDebugValueError
 from smdebug.log import get_logger
 from smdebug.trials.arrays import Array, array_from
@@ -78,6 +79,7 @@ class FileReader:
     ) -> Iterator[tuple[Any, ...]]:
         """Yields the parts of each record."""
         level = _CHECKS.get(check, RecordCheck.NONE)
+        use_boto3_credentials(self._path)
         reader = _core.FileReader.open(self._path, level, patterns)
         while True:
             try:

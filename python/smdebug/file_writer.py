@@ -11,6 +11,7 @@ import numpy as np
 from smdebug import _core
 from smdebug._core import ModeKeys
 from smdebug.array_values import as_array
+from smdebug.aws_credentials import use_boto3_credentials
 from smdebug.exceptions import (
     SMDebugNotImplementedError,
     SMDebugValueError,
@@ -66,8 +67,10 @@ class FileWriter:
             raise SMDebugValueError(f"wtype must be one of {_KINDS}, found {wtype!r}")
         if checksum not in (None, *_CHECKSUMS):
             raise SMDebugValueError(f"checksum must be one of {_CHECKSUMS}, found {checksum!r}")
+        folder = os.fspath(trial_dir)
+        use_boto3_credentials(folder)
         self._core = _core.FileWriter.create(
-            os.fspath(trial_dir),
+            folder,
             step,
             worker,
             bool(write_checksum) or checksum == "crc32c",

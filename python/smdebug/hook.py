@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from smdebug import _core, current_hook
 from smdebug._core import ModeKeys
 from smdebug.array_values import NotTaken, as_number, as_tensor
+from smdebug.aws_credentials import renew_credentials, use_boto3_credentials
 from smdebug.configured_hook import ConfiguredHook
 from smdebug.error_isolation import isolate_errors
 from smdebug.exceptions import (
@@ -74,6 +75,7 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
 
     _failure: dict[str, Any] | None = None
     _rules: StepMonitor | None = None
+    _is_in_s3: bool = False  # the run, or its files for TensorBoard
     is_held_by_model: bool = False  # so that nothing else needs to keep it alive
     _is_open: bool = False
     _has_begun: bool = False
@@ -114,6 +116,7 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
             _core.JobEnvironment.read(),
         )
         self._take_configuration(options)
+        self._is_in_s3 = use_boto3_credentials(self._out_dir, self.tensorboard_dir)
         self._saved_by_hand: set[str] = set()  # calls before the first step
         checked_answer(options.on_fire, self.vetoes)
         if options.rules is None and options.on_fire != "record":
@@ -321,6 +324,8 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
         try:
             with self._isolate("close"):
                 self._detach()
+                if self._is_in_s3:
+                    renew_credentials()
                 was_active = self._session.status().state == "active"
                 for collection, reason in self._reasons_of_empty_collections().items():
                     self._session.explain_empty(collection, reason)
@@ -448,6 +453,8 @@ class BaseHook(ConfiguredHook, ProfilerCalls):
     def _begin_step(self) -> bool:
         """Begins a step and returns whether anything is due in it."""
         self._prepare_step()
+        if self._is_in_s3:
+            renew_credentials()
         return self._session.begin_step()
 
     def _prepare_step(self) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from smdebug import _core
+from smdebug.aws_credentials import use_boto3_credentials
 from smdebug.rules.judge import load_judge
 
 
@@ -28,6 +29,7 @@ def judge_run(command: list[str], folder: str) -> tuple[bytes | None, str]:
             )
     with tempfile.TemporaryFile() as printed:
         with _printing_to(printed):
+            use_boto3_credentials(*command)
             result = _core.judge_for_ray(command, load_judge)
         printed.seek(0)
         return result, printed.read().decode(errors="replace")

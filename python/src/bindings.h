@@ -23,5 +23,6 @@ void bind_rules(nanobind::module_& m);            // rules.cc
 void bind_monitors(nanobind::module_& m);         // monitors.cc
 void bind_actions(nanobind::module_& m);          // actions.cc
 void bind_cli(nanobind::module_& m);              // cli.cc
+void bind_aws(nanobind::module_& m);              // aws_snapshot.cc
 
 }  // namespace smdebug

@@ -25,4 +25,5 @@ NB_MODULE(_core, m) {
   smdebug::bind_monitors(m);
   smdebug::bind_actions(m);
   smdebug::bind_cli(m);
+  smdebug::bind_aws(m);
 }

@@ -179,6 +179,12 @@ def requests_made(proxy):
         return json.load(answer)
 
 
+def keys_seen(proxy):
+    """The ids of the access keys that signed these requests, in the order of their first use."""
+    with urllib.request.urlopen(f"{proxy}/-/keys", timeout=10) as answer:
+        return json.load(answer)
+
+
 def faults_made(proxy):
     """Kind -> how often."""
     with urllib.request.urlopen(f"{proxy}/-/faults", timeout=10) as answer:

@@ -3,8 +3,9 @@
 
     tests/support/fault_proxy.py UPSTREAM [--latency SECONDS] [--fault KIND:SHARE ...] [--seed N]
 
-It prints its address. A GET of /-/faults returns how often it made each fault, as JSON, and one of
-/-/requests the first lines of all requests, "GET /bucket/key". Faults:
+It prints its address. A GET of /-/faults returns how often it made each fault, as JSON, one of
+/-/requests the first lines of all requests, "GET /bucket/key", and one of /-/keys the ids of the
+access keys that signed them, each once and in the order of their first use. Faults:
 
 | kind | what the client gets |
 | --- | --- |
@@ -26,6 +27,7 @@ import asyncio
 import collections
 import json
 import random
+import re
 import sys
 import urllib.parse
 
@@ -94,6 +96,7 @@ class Proxy:
         self.random = random.Random(seed)
         self.made = collections.Counter()
         self.requests: list[str] = []
+        self.keys: dict[str, None] = {}
         self.idle = []  # connections to the server
         self.listings = {}
 
@@ -118,7 +121,12 @@ class Proxy:
         if " /-/requests " in request.first:
             self.send(writer, "200 OK", json.dumps(self.requests).encode())
             return True
+        if " /-/keys " in request.first:
+            self.send(writer, "200 OK", json.dumps(list(self.keys)).encode())
+            return True
         self.requests.append(request.first.rpartition(" ")[0])
+        if found := re.search(r"Credential=([^/]+)/", request.header("authorization") or ""):
+            self.keys[found[1]] = None
         await asyncio.sleep(self.latency)
         fault = self.choose(request)
         if fault == "reset":

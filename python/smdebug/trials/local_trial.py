@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from smdebug import _core
+from smdebug.aws_credentials import use_boto3_credentials
 from smdebug.exceptions import SMDebugRuntimeError
 from smdebug.trials.trial import Trial
 
@@ -35,7 +36,9 @@ class LocalTrial(Trial):
 def has_training_ended(trial_prefix: str) -> bool:
     """Whether the run at `trial_prefix`, a path or an address such as "s3://bucket/run", has its
     end marker. Raises SMDebugError if its store does not tell."""
-    return _core.has_end_marker(os.fspath(trial_prefix))
+    path = os.fspath(trial_prefix)
+    use_boto3_credentials(path)
+    return _core.has_end_marker(path)
 
 
 def check_dir_exists(path: str) -> None:

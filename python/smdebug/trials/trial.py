@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from smdebug._core import Attempt, ModeKeys, StepState, WorkerFacts
 from smdebug._core import Trial as CoreTrial
 from smdebug.analysis.utils import no_refresh
+from smdebug.aws_credentials import use_boto3_credentials
 from smdebug.collection import Collection
 from smdebug.collection_manager import CollectionManager, CollectionsByName
 from smdebug.current_hook import before_refresh
@@ -91,6 +92,7 @@ class Trial:
         self._missing_collections: dict[str, Collection] = {}  # that were asked for
         first, end = checked_range(range_steps)
         timeout = checked_timeout(timeout)
+        use_boto3_credentials(self.path)
         drain = before_refresh(self.path)
         if timeout is None:
             _require_run(self.path, drain)
