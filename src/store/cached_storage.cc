@@ -243,6 +243,11 @@ class CachedStorage final : public ForwardingStorage {
     return inner_->names_in(folder);
   }
 
+  Status move_each(std::span<const ObjectMove> moves) override {
+    SMD_CHECK_OK(writes_->enter(StorageCall::move, ""));
+    return inner_->move_each(moves);
+  }
+
  private:
   // Returns what the server listed of an object that may be in the cache.
   std::optional<Listed> find_object(std::string_view key) const {
