@@ -158,10 +158,11 @@ Status ObjectCache::write(const std::string& key,
   SMD_TRY(FileDescriptor folder,
           root.make_folder(folder_part(key), FileAccess::owner_only, nullptr));
   const std::string path = fmt::format("{}/{}", folder_, key);
-  // Another process or thread may write the same entry.
+  // Another process, thread or cache may write the same entry.
+  static std::atomic<std::uint64_t> writes = 0;
   UnfinishedFile file(std::move(folder), path,
                       fmt::format(".{}-{}-{}{}", host_name(), process_id(),
-                                  ++writes_, kUnfinishedSuffix),
+                                  ++writes, kUnfinishedSuffix),
                       FileAccess::owner_only, FileSync::never);
   if (!file.is_open()) return system_error("create", path, errno);
   const EntryEnd end = end_of_entry(key, bytes);

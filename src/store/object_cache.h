@@ -58,7 +58,6 @@ class ObjectCache {
   // Atomic numbers rather than a lock, which a forked process might inherit.
   std::atomic<std::uint64_t> uncounted_bytes_;
   std::atomic<bool> is_counting_ = false;
-  std::atomic<std::uint64_t> writes_ = 0;
 };
 
 }  // namespace smdebug
