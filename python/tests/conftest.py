@@ -1,6 +1,5 @@
 """Shared by the tests of the Python package: small models, and functions that read runs."""
 
-import socket
 import subprocess
 import sys
 import textwrap
@@ -126,13 +125,6 @@ def hanging_library(tmp_path_factory):
     from hanging_process import make_library
 
     return make_library(tmp_path_factory.mktemp("hang"))
-
-
-def free_port():
-    """A port of this machine that no program listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def run_script(tmp_path, script, *, environment=None, arguments=(), check=True):

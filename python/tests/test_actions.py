@@ -32,11 +32,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from free_ports import free_port
 from moto.server import ThreadedMotoServer
 from torch import nn
 
 import smdebug.pytorch as smd
-from conftest import Net, free_port, read, train
+from conftest import Net, read, train
 from smdebug import _core
 from smdebug.exceptions import RuleEvaluationConditionMet, SMDebugTypeError, SMDebugValueError
 from smdebug.rules import Rule

@@ -7,8 +7,8 @@ import sys
 import textwrap
 
 import pytest
+from free_ports import free_port
 
-from conftest import free_port
 from smdebug.trials import create_trial
 
 SCRIPT = """

@@ -8,8 +8,9 @@ import sys
 import textwrap
 
 import pytest
+from free_ports import free_port
 
-from conftest import free_port, read, run_script
+from conftest import read, run_script
 from smdebug import modes
 
 GATE = "import smdebug_ng.autostart\n"  # what the .pth file does

@@ -12,10 +12,11 @@ import textwrap
 
 import pytest
 import torch
+from free_ports import free_port
 from stores import connect, moto_server
 
 import smdebug.pytorch as smd
-from conftest import Net, free_port, train
+from conftest import Net, train
 from smdebug import ray_cluster, ray_worker
 
 ray = pytest.importorskip("ray")

@@ -243,12 +243,12 @@ def test_dry_run_writes_nothing_of_an_optimizer_either(out_dir, tmp_path):
 def test_one_worker_writes_or_all_of_them(tmp_path):
     script = """
     import sys, torch, torch.distributed as dist, smdebug.pytorch as smd
-    rank, port, workers, out_dir = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
+    rank, workers, out_dir = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     import atexit, os
     atexit.register(os._exit, 0)
     hook = smd.Hook(out_dir, save_config=smd.SaveConfig(save_interval=1), include_workers=workers,
                     include_collections=["gradients"], gradients="final")
-    dist.init_process_group("gloo", f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+    dist.init_process_group("gloo", f"file://{out_dir}.ranks", rank=rank, world_size=2)
     torch.manual_seed(0)
     model = torch.nn.Linear(2, 1)
     parallel = torch.nn.parallel.DistributedDataParallel(model)
@@ -261,18 +261,16 @@ def test_one_worker_writes_or_all_of_them(tmp_path):
     hook.close()
     dist.destroy_process_group()
     """
-    import os
     import subprocess
     import sys
     import textwrap
 
     path = tmp_path / "script.py"
     path.write_text(textwrap.dedent(script))
-    for number, workers in enumerate(("one", "all")):
+    for workers in ("one", "all"):
         out_dir = str(tmp_path / workers)
-        port = str(20000 + (2 * os.getpid() + number) % 40000)
         ranks = [
-            subprocess.Popen([sys.executable, str(path), str(rank), port, workers, out_dir])
+            subprocess.Popen([sys.executable, str(path), str(rank), workers, out_dir])
             for rank in range(2)
         ]
         assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]

@@ -1,12 +1,12 @@
 """Several workers: which one a process is, and one run of all of them."""
 
 import os
-import socket
 import subprocess
 import sys
 import types
 
 import pytest
+from free_ports import free_port
 
 from conftest import EVERY_STEP, Training, mx, smd
 from smdebug.mxnet import workers
@@ -112,12 +112,9 @@ def test_all_but_worker_0_are_silent_unless_all_are_asked_for(worker_of_two, out
 def test_two_workers_of_a_real_kvstore_write_one_run(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     environment = os.environ | {
         "DMLC_PS_ROOT_URI": "127.0.0.1",
-        "DMLC_PS_ROOT_PORT": str(port),
+        "DMLC_PS_ROOT_PORT": str(free_port()),
         "DMLC_NODE_HOST": "127.0.0.1",
         "DMLC_NUM_SERVER": "1",
         "DMLC_NUM_WORKER": "2",

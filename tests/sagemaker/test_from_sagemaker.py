@@ -10,12 +10,12 @@ import os
 import pathlib
 import re
 import shutil
-import socket
 import subprocess
 import sys
 
 import pytest
 from aiosmtpd.controller import Controller
+from free_ports import free_port
 
 from smdebug import _core, modes
 from smdebug.core.json_config import create_hook_from_json_config
@@ -151,9 +151,7 @@ class Mails:
 @pytest.fixture
 def mails():
     kept = Mails()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     server = Controller(kept, hostname="127.0.0.1", port=port)
     server.start()
     kept.url = f"smtp://127.0.0.1:{port}"
