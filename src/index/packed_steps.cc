@@ -43,7 +43,7 @@ std::optional<PackedStep> PackedSteps::find(const StepFileName& name,
   std::erase_if(files_,
                 [&](const Listed& file) { return file.name.last < name.step; });
   const auto may_have_it = [&](const Listed& file) {
-    return file.name.worker == name.worker && file.name.first <= name.step;
+    return file.name.first <= name.step && file.name.worker == name.worker;
   };
   while (std::ranges::any_of(files_, [&](const Listed& file) {
     return may_have_it(file) && !file.file;

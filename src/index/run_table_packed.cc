@@ -17,7 +17,7 @@ bool has_statistics_of_tensor(const StatisticsFile& file, std::size_t row) {
 }
 
 void begin_ids(const StatisticsFile& file, PackedIds& ids) {
-  if (!ids.tensors.empty()) return;
+  if (!ids.shapes.empty()) return;
   ids.tensors.assign(file.column(kTensor).dictionary().size(), kNone);
   // One more for rows without a shape.
   ids.shapes.assign(file.column(kShape).dictionary().size() + 1, kNone);
