@@ -8,10 +8,9 @@ quantile. Ratios compare with the same job, bare, in the same program.
 import contextlib
 import os
 import pathlib
-import shutil
-import tempfile
 
 from paired_worker import PairedWorker
+from step_cost import work_folder
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLOCKS = ("wall", "cpu")
@@ -58,18 +57,11 @@ def in_turn(
     return {heading: worker.figures(steps, quantile) for heading, worker in workers.items()}
 
 
-@contextlib.contextmanager
-def work_folder(name: str):
+def memory_folder(name: str) -> contextlib.AbstractContextManager[pathlib.Path]:
     """A folder in memory if possible, removed afterwards. Files of a block are deleted after it,
     and the time that a disk's file system needs for that is not part of a training."""
     memory = pathlib.Path("/dev/shm")
-    folder = memory if os.access(memory, os.W_OK) else ROOT / "build"
-    folder.mkdir(exist_ok=True)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=folder))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    return work_folder(name, memory if os.access(memory, os.W_OK) else ROOT / "build")
 
 
 def ratio(figures: dict[str, Figures], way: str, clock: str = "cpu") -> float:

@@ -13,7 +13,7 @@ import time
 
 import keras
 import keras_job_worker as job
-from jobs_in_pairs import work_folder
+from jobs_in_pairs import memory_folder
 
 import smdebug.tensorflow as smd
 
@@ -60,7 +60,7 @@ def timed(function) -> tuple[float, float]:
 def main() -> None:
     print("| what is saved | µs of the training thread | µs of all threads |")
     print("| --- | ---: | ---: |")
-    with work_folder("keras_batch") as folder:
+    with memory_folder("keras_batch") as folder:
         for name, interval in WAYS.items():
             thread, process = cost(interval, folder / str(interval))
             print(f"| {name} | {thread:.2f} | {process:.2f} |")

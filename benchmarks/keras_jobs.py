@@ -14,7 +14,7 @@ import argparse
 import pathlib
 import sys
 
-from jobs_in_pairs import JobWorker, in_turn, ratio, table, work_folder
+from jobs_in_pairs import JobWorker, in_turn, memory_folder, ratio, table
 from step_cost import at_most, report
 
 JOBS = ("mlp", "cnn")
@@ -25,7 +25,7 @@ STEPS = 40  # of a block
 
 def measure(environment: str, job: str, rounds: int) -> dict[str, dict[str, float]]:
     """By way, its figures."""
-    with work_folder("keras_jobs") as folder:
+    with memory_folder("keras_jobs") as folder:
         workers = {
             way: JobWorker(environment, "keras_job_worker.py", job, way, folder) for way in WAYS
         }

@@ -13,14 +13,12 @@ has no checksum of them.
 import argparse
 import csv
 import io
-import json
 import pathlib
-import shutil
 import subprocess
-import tempfile
 import time
 
-from step_cost import at_most, report
+from paired_worker import Worker
+from step_cost import at_most, report, work_folder
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTHON = ROOT / ".venv/torch/bin/python"
@@ -93,32 +91,16 @@ def opened(path):
                                          [str(path.parents[2])])
     return batch.append_column("run", run)
 
+# A line is the position of a question.
 for line in sys.stdin:
     start = time.perf_counter()
+    question = list(QUESTIONS.values())[int(line)]
     files = pa.concat_tables([opened(path) for path in paths])
     database = duckdb.connect()
     database.execute("set enable_progress_bar = false")  # of the standard output
-    rows = [list(row) for row in database.execute(QUESTIONS[json.loads(line)]).fetchall()]
-    print(json.dumps([time.perf_counter() - start, rows]), flush=True)
+    rows = [list(row) for row in database.execute(question).fetchall()]
+    print(json.dumps({"seconds": time.perf_counter() - start, "rows": rows}), flush=True)
 """
-
-
-class DuckDb:
-    """DuckDB in a program of its own."""
-
-    def __init__(self, folder: pathlib.Path):
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        command = [str(PYTHON), "-c", DUCKDB, str(folder)]
-        self._program = subprocess.Popen(command, text=True, **pipes)
-
-    def ask(self, question: str) -> tuple[float, list]:
-        print(json.dumps(question), file=self._program.stdin, flush=True)
-        seconds, rows = json.loads(self._program.stdout.readline())
-        return seconds, rows
-
-    def close(self) -> None:
-        self._program.stdin.close()
-        self._program.wait(60)
 
 
 def ask_smdebug(question: str, folder: pathlib.Path) -> tuple[float, list]:
@@ -135,15 +117,15 @@ def measure(options: argparse.Namespace, folder: pathlib.Path) -> dict[str, dict
     command = [str(PYTHON), "-c", WRITER, str(folder), *counts]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     found: dict[str, dict[str, float]] = {}
-    duckdb = DuckDb(folder)
-    for question in QUESTIONS:
+    duckdb = Worker([PYTHON, "-c", DUCKDB, folder], folder / "duckdb.stderr")
+    for position, question in enumerate(QUESTIONS):
         seconds: dict[str, list[float]] = {"smdebug": [], "duckdb": []}
         for _ in range(options.rounds):
             ours, rows = ask_smdebug(question, folder)
-            theirs, expected = duckdb.ask(question)
-            assert rows == expected, (question, rows[:3], expected[:3])
+            theirs = duckdb.ask(position)
+            assert rows == theirs["rows"], (question, rows[:3], theirs["rows"][:3])
             seconds["smdebug"].append(ours)
-            seconds["duckdb"].append(theirs)
+            seconds["duckdb"].append(theirs["seconds"])
         found[question] = {who: min(all_rounds) for who, all_rounds in seconds.items()}
     duckdb.close()
     return found
@@ -169,12 +151,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    (ROOT / "build").mkdir(exist_ok=True)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="querying-", dir=ROOT / "build"))
-    try:
+    with work_folder("querying") as folder:
         results = measure(options, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     seconds = results["above ten times its median"]["smdebug"]
     limit = max(1, options.runs * options.steps * TENSORS / 1e7)
     rows = [at_most("T31 a question about 10,000,000 rows of 1,000 runs, s", limit, seconds)]

@@ -9,12 +9,10 @@ Figures are minima over rounds in which the two libraries take turns.
 
 import argparse
 import pathlib
-import shutil
 import subprocess
-import tempfile
 
 from paired_worker import Worker
-from step_cost import at_least, at_most, report
+from step_cost import at_least, at_most, report, work_folder
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 READER = ROOT / "benchmarks/reading_worker.py"
@@ -119,12 +117,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    (ROOT / "build").mkdir(exist_ok=True)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="reading-", dir=ROOT / "build"))
-    try:
+    with work_folder("reading") as folder:
         results = measure(options.rounds, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     rows = targets(results)
     report(options.json, table(results), results, rows)
     return 0

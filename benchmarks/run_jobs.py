@@ -22,7 +22,7 @@ import statistics
 import subprocess
 import sys
 
-from jobs_in_pairs import ROOT, work_folder
+from jobs_in_pairs import ROOT, memory_folder
 from step_cost import at_most, report
 from torch_jobs import JOBS as WITH_TARGET
 
@@ -37,7 +37,7 @@ def measure(job: str, rounds: int) -> dict[str, dict[str, float]]:
     programs: dict[str, list[list[float]]] = {way: [] for way in WAYS}
     for _ in range(rounds):
         for way in WAYS:
-            with work_folder("run_jobs") as folder:
+            with memory_folder("run_jobs") as folder:
                 programs[way].append(figures(job, way, folder))
     return {
         way: dict(

@@ -11,12 +11,14 @@ the training thread, wall and CPU.
 """
 
 import argparse
+import contextlib
 import json
 import pathlib
 import shutil
 import statistics
 import sys
 import tempfile
+from collections.abc import Iterator
 
 from paired_worker import PairedWorker
 
@@ -123,6 +125,17 @@ def at_least(name: str, target: float, reached: float) -> dict:
     }
 
 
+@contextlib.contextmanager
+def work_folder(name: str, place: pathlib.Path = ROOT / "build") -> Iterator[pathlib.Path]:
+    """A folder in `place`, removed afterwards."""
+    place.mkdir(exist_ok=True)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=place))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def table(results: dict) -> str:
     lines = [
         "| model | mode | added wall, ms, min / median "
@@ -166,12 +179,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    (ROOT / "build").mkdir(exist_ok=True)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="step_cost-", dir=ROOT / "build"))
-    try:
+    with work_folder("step_cost") as folder:
         results = {model: measure(model, options.rounds, folder) for model in ("A", "B")}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     rows = [row for model, figures in results.items() for row in targets(model, figures)]
     report(options.json, table(results), results, rows)
     return 0

@@ -19,7 +19,7 @@ import statistics
 import subprocess
 import sys
 
-from jobs_in_pairs import CLOCKS, ROOT, work_folder
+from jobs_in_pairs import CLOCKS, ROOT, memory_folder
 from paired_worker import PairedWorker
 from step_cost import at_most, report
 
@@ -62,7 +62,7 @@ class Server:
 def measure(job: str, starts: int, rounds: int) -> Figures:
     ratios: dict[str, list[float]] = {clock: [] for clock in CLOCKS}
     for start in range(starts):
-        with work_folder("store_jobs") as folder:
+        with memory_folder("store_jobs") as folder:
             arguments = [job, folder / "run", f"s3://bench/{job}-{start}"]
             command = [PYTHON, ROOT / "benchmarks/store_job_worker.py", *arguments]
             worker = PairedWorker(command, folder / "stderr")

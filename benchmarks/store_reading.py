@@ -14,11 +14,11 @@ import os
 import pathlib
 import shutil
 import subprocess
-import tempfile
 import urllib.request
 
+from paired_worker import Worker
 from querying import WRITER
-from step_cost import at_most, report
+from step_cost import at_most, report, work_folder
 from store_jobs import LATENCY_SECONDS, Server
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -80,21 +80,18 @@ def requests_of(url: str) -> int:
         return int(answer.read())
 
 
-def read(environment: str, run: str, url: str, parts: dict[str, str]) -> dict[str, Figure]:
+def read(
+    environment: str, run: str, parts: dict[str, str], url: str, log: pathlib.Path
+) -> dict[str, Figure]:
     """The figures of one process; `parts` are what it reads, in order."""
-    python = str(ROOT / f".venv/{environment}/bin/python")
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    python = ROOT / f".venv/{environment}/bin/python"
     requests_of(url)
+    worker = Worker([python, "-c", READER, f"s3://bench/{run}", *parts.values()], log)
     figures = {}
-    with subprocess.Popen(
-        [python, "-c", READER, f"s3://bench/{run}", *parts.values()], text=True, **pipes
-    ) as process:
-        for part in parts:
-            line = process.stdout.readline()
-            if not line:
-                raise SystemExit(f"{environment} could not read {run}: {part}")
-            figures[part] = (float(line), requests_of(url))
-            print(file=process.stdin, flush=True)
+    for position, part in enumerate(parts):
+        seconds = worker.ask(position) if position else worker.answer()
+        figures[part] = (seconds, requests_of(url))
+    worker.close()
     return figures
 
 
@@ -130,8 +127,8 @@ def measure(options: argparse.Namespace, folder: pathlib.Path) -> dict[str, dict
     try:
         found: dict[str, list] = {name: [] for name in programs}
         for _ in range(options.rounds):
-            for name, (environment, run, parts) in programs.items():
-                found[name].append(read(environment, run, server.url, parts))
+            for name, program in programs.items():
+                found[name].append(read(*program, server.url, folder / f"{name}.stderr"))
     finally:
         server.close()
     return {name: least(figures) for name, figures in found.items()}
@@ -165,12 +162,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    (ROOT / "build").mkdir(exist_ok=True)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="store_reading-", dir=ROOT / "build"))
-    try:
+    with work_folder("store_reading") as folder:
         results = measure(options, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     what = "T32 opening 10,000 steps of 100 tensors in a store"
     rows = [
         at_most(f"{what}, packed, s", 3, results["packed"]["opening"][0]),

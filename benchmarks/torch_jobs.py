@@ -23,7 +23,7 @@ import pathlib
 import sys
 from collections.abc import Sequence
 
-from jobs_in_pairs import Figures, JobWorker, in_turn, ratio, table, work_folder
+from jobs_in_pairs import Figures, JobWorker, in_turn, memory_folder, ratio, table
 from step_cost import at_most, report
 
 JOBS = ("transformer", "resnet", "compiled", "ddp")
@@ -54,7 +54,7 @@ def measure(job: str, starts: int, rounds: int) -> dict[str, Figures]:
 
 def figures_of_start(job: str, ways: Sequence[str], rounds: int) -> dict[str, Figures]:
     """By way, the figures of one program."""
-    with work_folder("torch_jobs") as folder:
+    with memory_folder("torch_jobs") as folder:
         workers = {}
         for way in ways:  # one after the other: compiling takes both cores
             workers[way] = JobWorker("torch", "torch_job_worker.py", job, way, folder)

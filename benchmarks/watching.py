@@ -11,14 +11,12 @@ and publishes nothing; meanwhile the kernel counts the CPU time of the watch.
 import argparse
 import pathlib
 import random
-import shutil
 import statistics
 import subprocess
-import tempfile
 import time
 
 from paired_worker import Worker
-from step_cost import at_most, report
+from step_cost import at_most, report, work_folder
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RULE = ["--rule", "ExplodingTensor"]
@@ -112,12 +110,8 @@ def main() -> int:
     )
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    (ROOT / "build").mkdir(exist_ok=True)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="watching-", dir=ROOT / "build"))
-    try:
+    with work_folder("watching") as folder:
         figures = measure(options, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     rows = [
         at_most("T23 watch detects a published step, ms", 100, 1e3 * figures["median delay"]),
         at_most("T24 watch at rest, percent of a core", 1, figures["percent of a core at rest"]),

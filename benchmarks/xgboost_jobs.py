@@ -19,7 +19,7 @@ import pathlib
 import subprocess
 import sys
 
-from jobs_in_pairs import ROOT, JobWorker, in_turn, ratio, table, work_folder
+from jobs_in_pairs import ROOT, JobWorker, in_turn, memory_folder, ratio, table
 from step_cost import at_most, report
 
 JOBS = ("generated", "breast cancer", "diabetes")
@@ -57,7 +57,7 @@ def slow_headings(job: str) -> dict[str, int]:
 
 def measure(job: str, rounds: int) -> dict[str, dict[str, float]]:
     """By heading, its figures."""
-    with work_folder("xgboost_jobs") as folder:
+    with memory_folder("xgboost_jobs") as folder:
         workers = {
             heading: JobWorker(environment, "xgboost_job_worker.py", job, way, folder)
             for heading, (environment, way) in columns().items()
