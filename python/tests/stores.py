@@ -14,7 +14,11 @@ import uuid
 
 import boto3
 import botocore.config
+import numpy as np
 import pytest
+
+from smdebug import _core
+from smdebug.hook import BaseHook
 
 SUPPORT = pathlib.Path(__file__).resolve().parents[2] / "tests/support"
 # The names of the servers that tests run on. Swift is a real one with a part of the protocol: it
@@ -30,6 +34,18 @@ ENDLESS = ("stuck", "endless")
 FAULTS = pytest.mark.parametrize(
     "fault", [*QUICK, *(pytest.param(kind, marks=pytest.mark.long) for kind in ENDLESS)]
 )
+
+
+class VectorHook(BaseHook):
+    """Saves a vector in each step."""
+
+    @classmethod
+    def make_framework(cls):
+        return _core.pytorch_framework()
+
+    def step(self, vector=(1.0, 1.0, 1.0, 1.0)):
+        self._begin_step()
+        self.save_tensor("gradient/a", np.asarray(vector), collections_to_write="gradients")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,13 +9,11 @@ import time
 
 import boto3
 import botocore.session
-import numpy as np
 import pytest
 from botocore.credentials import Credentials, RefreshableCredentials
-from stores import connect, fault_proxy, keys_seen, moto_server
+from stores import VectorHook, connect, fault_proxy, keys_seen, moto_server
 
 from smdebug import _core, aws_credentials
-from smdebug.hook import BaseHook
 from smdebug.save_config import SaveConfig
 from smdebug.trials import create_trial
 
@@ -26,18 +24,6 @@ source_profile = chosen
 mfa_serial = arn:aws:iam::123456789012:mfa/person
 """
 WARNING = "botocore cannot provide them"
-
-
-class Hook(BaseHook):
-    """Saves a vector in each step."""
-
-    @classmethod
-    def make_framework(cls):
-        return _core.pytorch_framework()
-
-    def step(self):
-        self._begin_step()
-        self.save_tensor("gradient/a", np.ones(4), collections_to_write="gradients")
 
 
 class Session:
@@ -128,7 +114,9 @@ def use(monkeypatch, credentials):
 
 
 def record(address, steps=1):
-    hook = Hook(address, save_config=SaveConfig(save_interval=1), include_collections=["gradients"])
+    hook = VectorHook(
+        address, save_config=SaveConfig(save_interval=1), include_collections=["gradients"]
+    )
     for _ in range(steps):
         hook.step()
     hook.close()
@@ -169,7 +157,9 @@ def test_files_for_tensorboard_are_written_with_the_keys_of_the_default_session(
     store, proxy, monkeypatch, tmp_path
 ):
     use(monkeypatch, Credentials("AKIDBOARD", "secret"))
-    hook = Hook(tmp_path / "run", tensorboard_dir=store.uri("board"), include_collections=["all"])
+    hook = VectorHook(
+        tmp_path / "run", tensorboard_dir=store.uri("board"), include_collections=["all"]
+    )
     hook.step()
     hook.close()
     assert keys_seen(proxy) == ["AKIDBOARD"]
@@ -197,7 +187,7 @@ def test_variables_that_a_session_of_boto3_has_found_are_read_again(store, proxy
 def test_credentials_near_their_end_are_renewed_when_a_step_begins(store, proxy, monkeypatch):
     refreshed = Refreshed(5, 60)
     use(monkeypatch, refreshed.credentials)
-    hook = Hook(store.uri("run"), include_collections=["gradients"])
+    hook = VectorHook(store.uri("run"), include_collections=["gradients"])
     assert (refreshed.made, _core.is_aws_renewal_due()) == (1, True)
     hook.step()
     assert (refreshed.made, _core.is_aws_renewal_due()) == (2, False)
@@ -210,7 +200,7 @@ def test_credentials_near_their_end_are_renewed_when_a_step_begins(store, proxy,
 def test_credentials_near_their_end_are_renewed_when_a_hook_closes(store, monkeypatch):
     refreshed = Refreshed(60, 60)
     session = use(monkeypatch, refreshed.credentials)
-    hook = Hook(store.uri("run"), include_collections=["gradients"])
+    hook = VectorHook(store.uri("run"), include_collections=["gradients"])
     hook.step()
     assert session.questions == 1
     _core.set_aws_snapshot("AKID1", "secret", "token", time.time() + 60, True)
@@ -223,7 +213,7 @@ def test_failing_renewals_are_tried_once_a_minute_and_three_times(store, monkeyp
     now = [1000.0]
     monkeypatch.setattr(aws_credentials.time, "monotonic", lambda: now[0])
     session = use(monkeypatch, Refreshed(5).credentials)  # the next refresh raises StopIteration
-    hook = Hook(store.uri("run"), include_collections=["gradients"])
+    hook = VectorHook(store.uri("run"), include_collections=["gradients"])
     asked = []
     for seconds in (0, 59, 1, 60, 60, 60):
         now[0] += seconds

@@ -6,10 +6,8 @@ import sys
 
 import numpy as np
 import pytest
-from stores import connect, fault_proxy, moto_server, requests_made
+from stores import VectorHook, connect, fault_proxy, moto_server, requests_made
 
-from smdebug import _core
-from smdebug.hook import BaseHook
 from smdebug.save_config import SaveConfig
 from smdebug.trials import create_trial
 
@@ -17,24 +15,14 @@ SMDEBUG = pathlib.Path(sys.executable).parent / "smdebug"
 STEPS = 1100  # more than a page of a listing, and than a statistics file
 
 
-class Hook(BaseHook):
-    """Saves a vector in each step."""
-
-    @classmethod
-    def make_framework(cls):
-        return _core.pytorch_framework()
-
-    def step(self, vector):
-        self._begin_step()
-        self.save_tensor("gradient/a", vector, collections_to_write="gradients")
-
-
 def vector_of(step):
     return np.full(4, step, np.float32)
 
 
 def record(path, steps=STEPS):
-    hook = Hook(path, save_config=SaveConfig(save_interval=1), include_collections=["gradients"])
+    hook = VectorHook(
+        path, save_config=SaveConfig(save_interval=1), include_collections=["gradients"]
+    )
     for step in range(steps):
         hook.step(vector_of(step))
     hook.close()
